@@ -1,0 +1,46 @@
+# A fresh machine needs Python 3.11+, make, git and a package index. The rest comes with `make setup`.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check fix build synth deploy destroy bench lock clean
+PY := .venv/bin/python
+CDK := $(PY) -m scripts.cdk
+STAGE ?= dev
+ARGS ?=
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
+
+setup: ## Install everything into the checkout, as locked (PYTHON=... names another Python)
+	@PYTHON="$(PYTHON)" sh scripts/setup.sh
+
+demo: setup ## Run the whole pipeline on this machine and tell its story
+	@$(PY) -m ops demo $(ARGS)
+
+test: setup ## Run the tests with branch coverage (ARGS="-k name" for some of them)
+	@$(PY) -m pytest $(if $(ARGS),$(ARGS),--cov)
+
+check: setup ## Check format, lint, types and locks; changes nothing
+	@$(PY) -m ruff format --check . && $(PY) -m ruff check . && $(PY) -m mypy && $(PY) -m scripts.lock --check
+
+fix: setup ## Format and mend what ruff can mend
+	@$(PY) -m ruff check --fix-only --quiet . ; $(PY) -m ruff format .
+
+build: setup ## Build one zip per function for Lambda arm64 into build/lambda
+	@$(PY) -m scripts.build_zips
+
+synth: setup ## Synthesize every stage of cdk.json: no credentials, no network
+	@$(CDK) synth --all --quiet
+
+deploy: build ## Deploy one stage (STAGE=dev) with your AWS credentials
+	@$(CDK) deploy --all --context stage=$(STAGE) $(ARGS)
+
+destroy: setup ## Remove one stage (STAGE=dev) with your AWS credentials
+	@$(CDK) destroy --all --context stage=$(STAGE) $(ARGS)
+
+bench: setup ## Run the benchmarks, one file per question
+	@for file in benchmarks/[a-z]*.py; do $(PY) -m benchmarks.$$(basename $$file .py) $(ARGS) || exit 1; done
+
+lock: setup ## Compile the locks from requirements/*.in (ARGS=--upgrade for the newest versions)
+	@$(PY) -m scripts.lock $(ARGS)
+
+clean: ## Remove what make built; keeps .venv and node_modules
+	@rm -rf build cdk.out .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis

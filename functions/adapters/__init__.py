@@ -1,0 +1,1 @@
+"""One module per box outside; the only place where SDK errors are seen."""

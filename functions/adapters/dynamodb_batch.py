@@ -1,0 +1,35 @@
+"""BatchGetItem in full: its limit of 100 keys and what it left unprocessed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from functions.adapters.store_errors import store_failures
+from functions.core.batches import batches
+from functions.core.failure import Failure, FailureError, FailureKind
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+MAX_KEYS = 100
+# An answer stops at 16 MB: 100 items of 400 KB come in three.
+MAX_ROUNDS = 8
+
+
+def batch_get(
+    client: "DynamoDBClient", table: str, keys: Sequence[Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Yield the items that exist, read consistently, in no order."""
+    for part in batches(keys, MAX_KEYS):
+        wanted: Any = {table: {"Keys": part, "ConsistentRead": True}}
+        for _ in range(MAX_ROUNDS):
+            with store_failures(f"reading table {table}"):
+                answer = client.batch_get_item(RequestItems=wanted)
+            yield from answer["Responses"].get(table, [])
+            wanted = answer["UnprocessedKeys"]
+            if not wanted:
+                break
+        else:
+            # Left over and over again is being throttled: the queue does the waiting.
+            raise FailureError(
+                Failure(FailureKind.STORE_UNAVAILABLE, f"reading table {table}: keys left over")
+            )

@@ -1,0 +1,131 @@
+"""The ledger table. Every write compares the revision that it was read at."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+from functions.adapters.dynamodb_batch import batch_get
+from functions.adapters.dynamodb_values import from_dynamodb, to_dynamodb
+from functions.adapters.store_errors import store_failures
+from functions.core.change import Position
+from functions.core.identity import DocumentId, RowKey
+from functions.core.lane import Lane
+from functions.core.ledger_row import ErrorRecord, LedgerRow, Status
+from functions.core.ports import Swapped
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+# Open and failed rows are spread over this many partitions of the sparse index: a hot one
+# would throttle the writes to the table itself.
+OPEN_SHARDS = 32
+PARALLEL_WRITES = 8
+
+
+class DynamoDbLedger:
+    """Reads rows, and swaps them under their revision."""
+
+    def __init__(self, client: "DynamoDBClient", table: str) -> None:
+        self._client = client
+        self._table = table
+
+    def read(self, keys: Iterable[RowKey]) -> dict[RowKey, LedgerRow]:
+        """Return the rows that exist, read consistently."""
+        wanted: list[dict[str, Any]] = [{"row_key": {"S": key}} for key in keys]
+        rows = map(from_item, batch_get(self._client, self._table, wanted))
+        return {row.row_key: row for row in rows}
+
+    def write(self, rows: Sequence[LedgerRow]) -> Swapped:
+        """Write each row over the revision that it was read at, or where there is none."""
+        swapped = Swapped({}, {})
+        if not rows:
+            return swapped
+        with ThreadPoolExecutor(min(PARALLEL_WRITES, len(rows))) as pool:
+            for row, (won, standing) in zip(rows, pool.map(self._swap, rows), strict=True):
+                if won and standing:
+                    swapped.stored[row.row_key] = standing
+                else:
+                    swapped.lost[row.row_key] = standing
+        return swapped
+
+    def _swap(self, row: LedgerRow) -> tuple[bool, LedgerRow | None]:
+        stored = replace(row, revision=row.revision + 1)
+        condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(row_key)"}
+        if row.revision:
+            # The time of creation tells a row that expired and came back from its former self.
+            condition = {
+                "ConditionExpression": "revision = :revision AND created_ms = :created_ms",
+                "ExpressionAttributeValues": {
+                    ":revision": {"N": str(row.revision)},
+                    ":created_ms": {"N": str(row.created_ms)},
+                },
+            }
+        with store_failures(f"writing table {self._table}"):
+            try:
+                self._client.put_item(
+                    TableName=self._table,
+                    Item=to_item(stored),
+                    ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                    **condition,
+                )
+            except ClientError as error:
+                if error.response["Error"]["Code"] != "ConditionalCheckFailedException":
+                    raise
+                standing: Any = error.response.get("Item")
+                return False, from_item(standing) if standing else None
+        return True, stored
+
+
+def to_item(row: LedgerRow) -> dict[str, Any]:
+    """Spell a row as DynamoDB stores it; absent values take no room."""
+    values = {
+        field.name: getattr(row, field.name)
+        for field in fields(row)
+        if field.name not in ("position", "errors", "lane", "status")
+    }
+    item = {
+        **{name: value for name, value in values.items() if value is not None},
+        "row_key": row.row_key,
+        "stream": row.position.stream,
+        "sequence": row.position.sequence,
+        "lane": str(row.lane),
+        "status": str(row.status),
+        "errors": [{"at_ms": e.at_ms, "kind": e.kind, "message": e.message} for e in row.errors],
+    }
+    if row.status.is_open or row.status.is_failed:
+        item["open_shard"] = open_shard(row.row_key)
+        item["due_ms"] = row.next_attempt_ms or row.queued_ms
+    return to_dynamodb(item)
+
+
+def from_item(item: dict[str, Any]) -> LedgerRow:
+    """Read a row as DynamoDB returned it."""
+    values = from_dynamodb(item)
+    known = {field.name for field in fields(LedgerRow)}
+    numbers = {
+        name: int(value)
+        for name, value in values.items()
+        if name in known and not isinstance(value, str | bool | dict | list)
+    }
+    return LedgerRow(
+        **{
+            **{name: value for name, value in values.items() if name in known},
+            **numbers,
+            "document_id": DocumentId(values["document_id"]),
+            "position": Position(values["stream"], values["sequence"]),
+            "lane": Lane(values["lane"]),
+            "status": Status(values["status"]),
+            "errors": tuple(
+                ErrorRecord(int(e["at_ms"]), e["kind"], e["message"]) for e in values["errors"]
+            ),
+        }
+    )
+
+
+def open_shard(key: RowKey) -> str:
+    """Name the partition of the sparse index that a row belongs to."""
+    return f"{int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], 'big') % OPEN_SHARDS:02}"

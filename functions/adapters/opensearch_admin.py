@@ -1,0 +1,36 @@
+"""Index administration on OpenSearch."""
+
+from typing import Any
+
+from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp, segment
+
+
+class OpenSearchAdmin:
+    """Creates indexes and reads their mappings."""
+
+    def __init__(self, http: OpenSearchHttp) -> None:
+        self._http = http
+
+    def mapping(self, alias: str) -> dict[str, Any] | None:
+        """Return the mapping behind an alias or index name; None where there is none."""
+        try:
+            answer = self._http.call("GET", f"{segment(alias)}/_mapping")
+        except OpenSearchError as error:
+            if error.status == 404:
+                return None
+            raise
+        return dict(next(iter(answer.values()))["mappings"])
+
+    def create(self, index: str, body: dict[str, Any]) -> None:
+        """Create an index; one that another caller has just created is fine."""
+        try:
+            self._http.call("PUT", segment(index), body)
+        except OpenSearchError as error:
+            if error.kind != "resource_already_exists_exception":
+                raise
+
+    def add_metadata(self, alias: str, properties: dict[str, Any]) -> None:
+        """Add metadata fields to the mapping."""
+        if properties:
+            change = {"properties": {"metadata": {"properties": properties}}}
+            self._http.call("PUT", f"{segment(alias)}/_mapping", change)

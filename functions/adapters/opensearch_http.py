@@ -1,0 +1,92 @@
+"""Requests to OpenSearch: signed for AWS, plain on this machine; its errors -> failures.
+
+botocore signs and sends, which the runtime has loaded anyway: see docs/decisions.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+import orjson
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSPreparedRequest, AWSRequest
+from botocore.credentials import Credentials
+from botocore.exceptions import HTTPClientError
+from botocore.httpsession import URLLib3Session
+
+from functions.core.failure import Failure, FailureError, FailureKind
+
+TIMEOUT_SECONDS = 20
+LOCAL_HOSTS = ("localhost", "127.0.0.1")
+
+
+class OpenSearchError(Exception):
+    """OpenSearch refused a request; `status` and `type` say why."""
+
+    def __init__(self, status: int, kind: str, reason: str) -> None:
+        super().__init__(f"OpenSearch answered {status} {kind}: {reason}")
+        self.status = status
+        self.kind = kind
+
+
+class OpenSearchHttp:
+    """One endpoint, one connection pool."""
+
+    def __init__(self, endpoint: str, *, credentials: Credentials | None, region: str) -> None:
+        self._endpoint = endpoint.rstrip("/")
+        is_local = urlsplit(endpoint).hostname in LOCAL_HOSTS
+        self._signer = (
+            None if is_local or credentials is None else SigV4Auth(credentials, "es", region)
+        )
+        self._session = URLLib3Session(timeout=TIMEOUT_SECONDS)
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        query: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Send a request and return the answer's JSON; bytes go as they are."""
+        data = body if isinstance(body, bytes) else None if body is None else orjson.dumps(body)
+        kind = "application/x-ndjson" if isinstance(body, bytes) else "application/json"
+        url = f"{self._endpoint}/{path}" + (f"?{urlencode(query)}" if query else "")
+        request = AWSRequest(method, url, headers={"Content-Type": kind}, data=data)
+        if self._signer is not None:
+            self._signer.add_auth(request)
+        return self._send(request.prepare())
+
+    def _send(self, request: AWSPreparedRequest) -> Any:
+        try:
+            answer = self._session.send(request)
+            content = answer.content
+        except HTTPClientError as error:
+            raise unavailable(f"no answer ({type(error).__name__})") from error
+        if answer.status_code == 429:
+            raise FailureError(Failure(FailureKind.INDEX_BUSY, "OpenSearch answered 429"))
+        if answer.status_code >= 500:
+            raise unavailable(f"it answered {answer.status_code}")
+        try:
+            parsed = orjson.loads(content) if content else None
+        except orjson.JSONDecodeError:
+            raise unavailable(f"it answered {answer.status_code} with no JSON") from None
+        if answer.status_code >= 400:
+            raise _refused(answer.status_code, parsed)
+        return parsed
+
+
+def unavailable(detail: str) -> FailureError:
+    return FailureError(Failure(FailureKind.INDEX_UNAVAILABLE, f"OpenSearch: {detail}"))
+
+
+def segment(name: str) -> str:
+    """Quote a name for use in a path."""
+    return quote(name, safe="")
+
+
+def _refused(status: int, answer: Any) -> OpenSearchError:
+    error = answer.get("error") if isinstance(answer, dict) else None
+    if isinstance(error, dict):
+        return OpenSearchError(status, str(error.get("type")), str(error.get("reason")))
+    return OpenSearchError(status, "error", str(error)[:200])

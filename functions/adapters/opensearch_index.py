@@ -1,0 +1,151 @@
+"""The k-NN index: entries written in bulk under external versions, read back for reuse."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import orjson
+
+from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp, segment
+from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult, Written
+from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.identity import EntryId
+
+# OpenSearch Service takes 10 MiB on small instances.
+MAX_BODY_BYTES = 8_000_000
+# An answer with vectors is large: 300 chunks of 1,536 dimensions are 5 MB.
+MAX_READ_ENTRIES = 20
+READ_FIELDS = "deleted,content_hash,reason,chunks.hash,chunks.vector"
+
+
+class OpenSearchIndex:
+    """One index behind its alias."""
+
+    def __init__(self, http: OpenSearchHttp, alias: str) -> None:
+        self._http = http
+        self._alias = alias
+
+    def read(self, ids: Sequence[EntryId]) -> dict[EntryId, StoredEntry]:
+        """Return the entries that exist, with their vectors."""
+        found: dict[EntryId, StoredEntry] = {}
+        for start in range(0, len(ids), MAX_READ_ENTRIES):
+            answer = self._call(
+                "POST",
+                "_mget",
+                {"ids": list(ids[start : start + MAX_READ_ENTRIES])},
+                query={"_source_includes": READ_FIELDS},
+            )
+            for doc in answer["docs"]:
+                if doc.get("found"):
+                    found[EntryId(doc["_id"])] = _stored(doc)
+        return found
+
+    def write(
+        self, entries: Sequence[Entry | Tombstone], *, searchable_now: bool
+    ) -> dict[EntryId, WriteResult]:
+        """Write each entry under its external version."""
+        results: dict[EntryId, WriteResult] = {}
+        query = {"refresh": "wait_for"} if searchable_now else {}
+        for ids, body in _bodies(entries):
+            try:
+                answer = self._call("POST", "_bulk", body, query=query)
+            except FailureError as error:
+                results.update(dict.fromkeys(ids, error.failure))
+                continue
+            for item in answer["items"]:
+                results[EntryId(item["index"]["_id"])] = _result(item["index"])
+        return results
+
+    def _call(self, method: str, action: str, body: object, *, query: Mapping[str, str]) -> Any:
+        try:
+            return self._http.call(method, f"{segment(self._alias)}/{action}", body, query=query)
+        except OpenSearchError as error:
+            # A missing index, missing rights or a refused body is no document's fault.
+            kind = FailureKind.RESOURCE if error.status == 413 else FailureKind.INDEX_UNAVAILABLE
+            raise FailureError(Failure(kind, str(error))) from error
+
+
+def _bodies(
+    entries: Sequence[Entry | Tombstone],
+) -> Iterator[tuple[list[EntryId], bytes]]:
+    """Pack bulk bodies by their bytes."""
+    ids: list[EntryId] = []
+    lines: list[bytes] = []
+    size = 0
+    for entry in entries:
+        pair = _action(entry) + b"\n" + _source(entry) + b"\n"
+        if lines and size + len(pair) > MAX_BODY_BYTES:
+            yield ids, b"".join(lines)
+            ids, lines, size = [], [], 0
+        ids.append(entry.entry_id)
+        lines.append(pair)
+        size += len(pair)
+    if lines:
+        yield ids, b"".join(lines)
+
+
+def _action(entry: Entry | Tombstone) -> bytes:
+    # Never external_gte: a slow copy would overwrite the same version with older text.
+    return orjson.dumps(
+        {
+            "index": {
+                "_id": entry.entry_id,
+                "version": entry.version,
+                "version_type": "external",
+                # Only through the alias: a typing error or a lost index must not make one
+                # without the k-NN mapping.
+                "require_alias": True,
+            }
+        }
+    )
+
+
+def _source(entry: Entry | Tombstone) -> bytes:
+    body: dict[str, Any] = {
+        "source": entry.source,
+        "document_id": entry.document_id,
+        "content_hash": entry.content_hash,
+    }
+    if isinstance(entry, Tombstone):
+        body |= {"deleted": True, "reason": entry.reason, "written_ms": entry.deleted_ms}
+    else:
+        body |= {
+            "deleted": False,
+            "type": entry.type,
+            "metadata": entry.metadata,
+            "written_ms": entry.written_ms,
+            "chunks": [
+                {"text": chunk.text, "hash": chunk.hash, "vector": chunk.vector}
+                for chunk in entry.chunks
+            ],
+        }
+    return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+def _stored(doc: Mapping[str, Any]) -> StoredEntry:
+    source = doc["_source"]
+    chunks = source.get("chunks") or []
+    return StoredEntry(
+        version=doc["_version"],
+        deleted=source["deleted"],
+        content_hash=source.get("content_hash"),
+        reason=source.get("reason"),
+        vectors={c["hash"]: np.asarray(c["vector"], dtype=np.float32) for c in chunks},
+        chunks=len(chunks),
+    )
+
+
+def _result(item: Mapping[str, Any]) -> WriteResult:
+    status = item["status"]
+    if status in (200, 201):
+        return Written.WRITTEN
+    if status == 409:
+        return Written.CONFLICT
+    error = item.get("error") or {}
+    message = f"OpenSearch answered {status} {error.get('type')}"
+    if status == 429:
+        return Failure(FailureKind.INDEX_BUSY, message)
+    if status == 400:
+        # The reason may quote the document: only its type is told.
+        return Failure(FailureKind.INDEX_REJECTED, message)
+    return Failure(FailureKind.INDEX_UNAVAILABLE, message)

@@ -1,0 +1,95 @@
+"""The lanes. SendMessageBatch answers 200 with a list of failures: each one is found again."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from functions.core.batches import batches
+from functions.core.ports import Message
+from functions.core.task import Task
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_sqs.type_defs import SendMessageBatchRequestEntryTypeDef
+
+MAX_BATCH = 10
+
+
+class SqsTasks:
+    """Sends tasks, and hides messages for a while."""
+
+    def __init__(self, client: "SQSClient", queues: Mapping[str, Mapping[str, str]]) -> None:
+        self._client = client
+        self._queues = queues  # target -> queue -> URL
+        self._url_by_name = {
+            url.rsplit("/", 1)[-1]: url for urls in queues.values() for url in urls.values()
+        }
+
+    def send(self, tasks: Sequence[Task]) -> list[Task]:
+        """Send tasks to their lanes; return those that were not accepted."""
+        by_url: dict[str, list[Task]] = {}
+        for task in tasks:
+            by_url.setdefault(self._queues[task.target][task.queue], []).append(task)
+        return [
+            task
+            for url, mine in by_url.items()
+            for batch in batches(mine, MAX_BATCH)
+            for task in self._send(url, batch)
+        ]
+
+    def hide(self, messages: Sequence[tuple[Message, int]]) -> None:
+        """Let each message come back after so many seconds from now."""
+        by_url: dict[str, list[tuple[Message, int]]] = {}
+        for message, seconds in messages:
+            by_url.setdefault(self._url_by_name[message.queue], []).append((message, seconds))
+        for url, mine in by_url.items():
+            for batch in batches(mine, MAX_BATCH):
+                # A handle that is no longer valid fails alone: its message is back already.
+                self._client.change_message_visibility_batch(
+                    QueueUrl=url,
+                    Entries=[
+                        {
+                            "Id": str(number),
+                            "ReceiptHandle": message.receipt_handle,
+                            "VisibilityTimeout": seconds,
+                        }
+                        for number, (message, seconds) in enumerate(batch)
+                    ],
+                )
+
+    def _send(self, url: str, tasks: Sequence[Task]) -> list[Task]:
+        entries = [_entry(str(number), task) for number, task in enumerate(tasks)]
+        try:
+            answer = self._client.send_message_batch(QueueUrl=url, Entries=entries)
+        except (ClientError, BotoCoreError):
+            return list(tasks)
+        return [tasks[int(failed["Id"])] for failed in answer.get("Failed", [])]
+
+
+def parse_messages(records: Iterable[Mapping[str, Any]]) -> list[Message]:
+    """Read the records of an SQS event."""
+    return [
+        Message(
+            message_id=record["messageId"],
+            receipt_handle=record["receiptHandle"],
+            body=record["body"],
+            queue=record["eventSourceARN"].rsplit(":", 1)[-1],
+            receive_count=int(record["attributes"]["ApproximateReceiveCount"]),
+            sent_ms=int(record["attributes"]["SentTimestamp"]),
+        )
+        for record in records
+    ]
+
+
+def _entry(number: str, task: Task) -> "SendMessageBatchRequestEntryTypeDef":
+    entry: SendMessageBatchRequestEntryTypeDef = {"Id": number, "MessageBody": task.to_json()}
+    if task.lane.is_fifo:
+        entry["MessageDeduplicationId"] = task.deduplication_id
+        entry["MessageGroupId"] = task.group
+    if task.trace_id:
+        # Joins the trace of embed to that of the write.
+        entry["MessageSystemAttributes"] = {
+            "AWSTraceHeader": {"StringValue": task.trace_id, "DataType": "String"}
+        }
+    return entry

@@ -1,0 +1,47 @@
+"""Logs and metrics: one JSON line per step of a document's life; ids and numbers only."""
+
+from typing import Any
+
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.metrics import MetricUnit
+
+WARNINGS = frozenset(
+    {
+        "change_rejected",
+        "ledger_failed",
+        "message_malformed",
+        "round_failed",
+        "stash_failed",
+        "task_failed",
+        "task_not_sent",
+    }
+)
+ERRORS = frozenset({"task_given_up"})
+UNITS = {"Milliseconds": MetricUnit.Milliseconds, "Bytes": MetricUnit.Bytes}
+
+
+class PowertoolsTelemetry:
+    """Writes to standard output, where CloudWatch picks both up."""
+
+    def __init__(self, logger: Logger, metrics: Metrics) -> None:
+        self._logger = logger
+        self._metrics = metrics
+
+    def event(self, name: str, **fields: Any) -> None:
+        """Log one step."""
+        log = self._logger.info
+        if name in WARNINGS:
+            log = self._logger.warning
+        if name in ERRORS:
+            log = self._logger.error
+        log(name, extra=fields)
+
+    def count(self, metric: str, value: float = 1) -> None:
+        """Add to a metric; the name's last word is its unit, if it is one."""
+        if value or metric.endswith("Milliseconds"):
+            unit = next((u for word, u in UNITS.items() if metric.endswith(word)), None)
+            self._metrics.add_metric(name=metric, unit=unit or MetricUnit.Count, value=value)
+
+    def unexpected(self, error: Exception) -> None:
+        """Log an error that nobody has foreseen, with its stack."""
+        self._logger.error("unexpected_error", exc_info=error)

@@ -1,0 +1,65 @@
+"""LANES -> INDEX: wiring and the partial batch response."""
+
+import random
+import time
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from aws_lambda_powertools import Logger, Metrics
+
+from functions.adapters.dynamodb_ledger import DynamoDbLedger
+from functions.adapters.dynamodb_source import DynamoDbSource
+from functions.adapters.openai_embedder import OpenAiEmbedder
+from functions.adapters.opensearch_http import OpenSearchHttp
+from functions.adapters.opensearch_index import OpenSearchIndex
+from functions.adapters.s3_stash import S3Stash
+from functions.adapters.secret import ApiKey
+from functions.adapters.sqs_tasks import SqsTasks, parse_messages
+from functions.adapters.telemetry import PowertoolsTelemetry
+from functions.core.settings import EmbedSettings
+from functions.embed.process import Embed, build_embed
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+logger = Logger()
+metrics = Metrics()
+
+
+@cache
+def embed() -> Embed:
+    """Build the step once per process."""
+    settings = EmbedSettings.from_environment()
+    session = boto3.Session()
+    dynamodb = session.client("dynamodb")
+    http = OpenSearchHttp(
+        settings.index_endpoint,
+        credentials=session.get_credentials(),
+        region=session.region_name,
+    )
+    return build_embed(
+        source=DynamoDbSource(dynamodb),
+        ledger=DynamoDbLedger(dynamodb, settings.ledger_table),
+        queue=SqsTasks(session.client("sqs"), {settings.target.name: settings.queues}),
+        embedder=OpenAiEmbedder(
+            settings.target, ApiKey(session.client("secretsmanager"), settings.api_key_secret)
+        ),
+        index=OpenSearchIndex(http, settings.target.index),
+        stash=S3Stash(session.client("s3"), settings.stash_bucket),
+        telemetry=PowertoolsTelemetry(logger, metrics),
+        clock=lambda: time.time_ns() // 1_000_000,
+        jitter=random.random,
+        sources=settings.sources,
+        target=settings.target,
+    )
+
+
+@metrics.log_metrics
+def lambda_handler(event: dict[str, Any], context: "LambdaContext") -> dict[str, Any]:
+    """Embed the documents of a queue batch."""
+    failed = embed().process(
+        parse_messages(event["Records"]),
+        seconds_left=lambda: context.get_remaining_time_in_millis() / 1000,
+    )
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}

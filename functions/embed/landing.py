@@ -1,0 +1,56 @@
+"""Entries -> index. What the index answers decides; nothing is checked twice before."""
+
+from collections.abc import Mapping, Sequence
+
+from functions.core.entry import Entry, StoredEntry, Tombstone, Written
+from functions.core.identity import RowKey
+from functions.core.ports import VectorIndex
+from functions.embed.ending import Buried, Ending, Failed, Indexed, Superseded
+from functions.embed.job import Job
+
+Landed = Entry | Tombstone
+
+
+def land(
+    index: VectorIndex, entries: Sequence[tuple[Job, Landed]], *, tokens: Mapping[RowKey, int]
+) -> dict[RowKey, Ending]:
+    """Write entries and tombstones under their versions; return how each one ended."""
+    if not entries:
+        return {}
+    results = index.write(
+        [entry for _, entry in entries],
+        # Bulk work does not wait for the index to refresh; a live write is found by the next
+        # search.
+        searchable_now=any(job.task.lane != "bulk" for job, _ in entries),
+    )
+    endings: dict[RowKey, Ending] = {}
+    conflicts: list[tuple[Job, Landed]] = []
+    for job, entry in entries:
+        match results[job.entry_id]:
+            case Written.WRITTEN:
+                endings[job.key] = _written(entry, tokens.get(job.key, 0))
+            case Written.CONFLICT:
+                conflicts.append((job, entry))
+            case failure:
+                endings[job.key] = Failed(failure, entry.content_hash)
+    if conflicts:
+        stored = index.read([job.entry_id for job, _ in conflicts])
+        for job, _ in conflicts:
+            endings[job.key] = _conflicting(job, stored.get(job.entry_id))
+    return endings
+
+
+def _written(entry: Landed, tokens: int) -> Ending:
+    if isinstance(entry, Tombstone):
+        return Buried(entry.reason, entry.content_hash)
+    return Indexed(entry.content_hash, len(entry.chunks), tokens)
+
+
+def _conflicting(job: Job, stored: StoredEntry | None) -> Ending:
+    if stored is None or stored.version != job.task.version:
+        return Superseded()
+    # A run that died has written this very version: the row is completed from what that run
+    # wrote, which may differ from what this one has read.
+    if stored.deleted:
+        return Buried(stored.reason, stored.content_hash)
+    return Indexed(stored.content_hash, stored.chunks)

@@ -1,0 +1,1 @@
+"""STREAM -> LANES: every change becomes one task of its newest version."""

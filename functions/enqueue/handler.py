@@ -1,0 +1,49 @@
+"""STREAM -> LANES: wiring and the partial batch response."""
+
+import os
+import time
+from functools import cache
+from typing import Any
+
+import boto3
+from aws_lambda_powertools import Logger, Metrics
+
+from functions.adapters.dynamodb_ledger import DynamoDbLedger
+from functions.adapters.dynamodb_stream import parse_records
+from functions.adapters.sqs_tasks import SqsTasks
+from functions.adapters.telemetry import PowertoolsTelemetry
+from functions.core.failure import FailureError
+from functions.core.settings import EnqueueSettings
+from functions.enqueue.process import Enqueue
+
+logger = Logger()
+metrics = Metrics()
+
+
+@cache
+def enqueue() -> Enqueue:
+    """Build the step once per process."""
+    settings = EnqueueSettings.from_environment()
+    return Enqueue(
+        ledger=DynamoDbLedger(boto3.client("dynamodb"), settings.ledger_table),
+        queue=SqsTasks(boto3.client("sqs"), settings.queues),
+        telemetry=PowertoolsTelemetry(logger, metrics),
+        clock=lambda: time.time_ns() // 1_000_000,
+        sources={source.name: source for source in settings.sources},
+        targets={target.name: target for target in settings.targets},
+    )
+
+
+@metrics.log_metrics
+def lambda_handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
+    """Bring the changes of a stream batch into the lanes."""
+    step = enqueue()
+    changes, rejected = parse_records(event["Records"], step.sources.values())
+    try:
+        step.reject(rejected)
+        failed = step.process(changes, trace_id=os.environ.get("_X_AMZN_TRACE_ID", ""))
+    except FailureError as error:
+        # From the first record on, all of them come again: what was done is done once.
+        step.telemetry.event("batch_failed", failure=str(error))
+        failed = [event["Records"][0]["dynamodb"]["SequenceNumber"]]
+    return {"batchItemFailures": [{"itemIdentifier": number} for number in failed]}

@@ -1,0 +1,147 @@
+"""Changes -> ledger -> lanes. A version is in the ledger before its task is sent, so that a
+crash between the two is repaired by the stream's redelivery."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from functions.core.change import Change, Rejected
+from functions.core.identity import DocumentId, RowKey, row_key
+from functions.core.lane import Lane
+from functions.core.ledger_row import LedgerRow, Status
+from functions.core.ports import Clock, Ledger, TaskQueue, Telemetry
+from functions.core.settings import SourceSettings, TargetSettings
+from functions.core.task import Task
+from functions.enqueue.plan import Outcome, Plan, plan_change
+
+METRICS = {
+    Outcome.ACCEPTED: "ChangesAccepted",
+    Outcome.REPEATED: "ChangesRepeated",
+    Outcome.STALE: "ChangesStale",
+    Outcome.UNCHANGED: "ChangesUnchanged",
+}
+
+
+@dataclass(frozen=True)
+class Coalesced:
+    """All changes of one document in a batch: only the last counts."""
+
+    last: Change
+    # Reported when the document fails: the stream then comes again from here on.
+    first_sequence_number: str
+    inserted: bool
+
+
+@dataclass(frozen=True)
+class Enqueue:
+    """The step with its boxes."""
+
+    ledger: Ledger
+    queue: TaskQueue
+    telemetry: Telemetry
+    clock: Clock
+    sources: Mapping[str, SourceSettings]
+    targets: Mapping[str, TargetSettings]
+
+    def process(self, changes: Sequence[Change], *, trace_id: str = "") -> list[str]:
+        """Bring changes into the lanes; return the sequence numbers that failed."""
+        documents = coalesce(changes)
+        self.telemetry.count("ChangesCoalesced", len(changes) - len(documents))
+        owed = self._wanted(documents)
+        plans = self._plan(owed, trace_id)
+        unsent = {task.row_key for task in self._send(plans.values())}
+        for key in unsent:
+            self.telemetry.event("task_not_sent", row_key=key)
+        return [owed[key][0].first_sequence_number for key in unsent]
+
+    def reject(self, records: Sequence[Rejected]) -> None:
+        """Record what cannot be parsed as failed, with its reason."""
+        now_ms = self.clock()
+        rows = []
+        for record in records:
+            self.telemetry.event("change_rejected", event_id=record.event_id, reason=record.reason)
+            self.telemetry.count("ChangesRejected")
+            rows += [
+                LedgerRow(
+                    target=target,
+                    source=record.source,
+                    document_id=DocumentId(f"stream record {record.event_id}"),
+                    key={},
+                    version=now_ms,
+                    position=record.position,
+                    lane=Lane.NORMAL,
+                    created_ms=now_ms,
+                    queued_ms=now_ms,
+                    written_ms=now_ms,
+                    status=Status.FAILED,
+                    failed_ms=now_ms,
+                    reason=record.reason,
+                )
+                for target in self.sources[record.source].targets
+            ]
+        # A row that stands there already is the same record, delivered again.
+        self.ledger.write(rows)
+
+    def _wanted(
+        self, documents: Sequence[Coalesced]
+    ) -> dict[RowKey, tuple[Coalesced, TargetSettings]]:
+        return {
+            row_key(name, document.last.source, document.last.document_id): (
+                document,
+                self.targets[name],
+            )
+            for document in documents
+            for name in self.sources[document.last.source].targets
+        }
+
+    def _plan(
+        self, wanted: Mapping[RowKey, tuple[Coalesced, TargetSettings]], trace_id: str
+    ) -> dict[RowKey, Plan]:
+        # A document that is new to the table is most likely new to the ledger: no read.
+        rows: dict[RowKey, LedgerRow | None] = dict.fromkeys(wanted)
+        rows.update(self.ledger.read(k for k, (doc, _) in wanted.items() if not doc.inserted))
+        plans: dict[RowKey, Plan] = {}
+        open_keys = set(wanted)
+        while open_keys:
+            for key in open_keys:
+                document, target = wanted[key]
+                plans[key] = plan_change(
+                    document.last,
+                    rows[key],
+                    source=self.sources[document.last.source],
+                    target=target,
+                    now_ms=self.clock(),
+                    trace_id=trace_id,
+                )
+            accepted = [
+                plans[key].row for key in open_keys if plans[key].outcome is Outcome.ACCEPTED
+            ]
+            # What lost against another writer is planned anew on what stands there now.
+            lost = self.ledger.write(accepted).lost
+            rows.update(lost)
+            open_keys = set(lost)
+        return plans
+
+    def _send(self, plans: Iterable[Plan]) -> list[Task]:
+        tasks = []
+        for plan in plans:
+            task = plan.row.task
+            self.telemetry.event(str(plan.outcome), **task.log_fields())
+            self.telemetry.count(METRICS[plan.outcome])
+            if plan.sends:
+                tasks.append(task)
+        return self.queue.send(tasks)
+
+
+def coalesce(changes: Sequence[Change]) -> list[Coalesced]:
+    """Keep the last change of each document, in the order of the first ones."""
+    documents: dict[tuple[str, str], list[Change]] = {}
+    for change in changes:
+        documents.setdefault((change.source, change.document_id), []).append(change)
+    return [
+        Coalesced(
+            last=max(same, key=lambda change: change.position),
+            first_sequence_number=min(same, key=lambda change: change.position).sequence_number,
+            inserted=any(change.inserted for change in same),
+        )
+        for same in documents.values()
+    ]

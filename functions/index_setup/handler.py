@@ -1,0 +1,104 @@
+"""DEPLOY -> INDEX: a CloudFormation custom resource. A misfit fails the deployment, in words."""
+
+import json
+import time
+import urllib.request
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from aws_lambda_powertools import Logger
+from pydantic import BaseModel, ConfigDict
+
+from functions.adapters.opensearch_admin import OpenSearchAdmin
+from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp
+from functions.core.failure import FailureError
+from functions.core.settings import IndexSetupSettings, MetadataType
+from functions.index_setup.ensure import ensure_index
+from functions.index_setup.mapping import IndexSpec, MisfitError
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+logger = Logger()
+
+# A new domain takes a while until it knows its access policy.
+RETRY_SECONDS = 10
+ANSWER_SECONDS = 20
+
+
+class Request(BaseModel):
+    """The properties of the custom resource; CloudFormation sends numbers as strings."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    Index: str
+    Model: str
+    Dimensions: int
+    Metadata: dict[str, MetadataType] = {}
+    Shards: int = 1
+    Replicas: int = 0
+
+    @property
+    def spec(self) -> IndexSpec:
+        return IndexSpec(
+            alias=self.Index,
+            model=self.Model,
+            dimensions=self.Dimensions,
+            metadata=self.Metadata,
+            shards=self.Shards,
+            replicas=self.Replicas,
+        )
+
+
+def lambda_handler(event: dict[str, Any], context: "LambdaContext") -> None:
+    """Create or check the index, and tell CloudFormation."""
+    reason = "done"
+    physical_id = event.get("PhysicalResourceId") or event["LogicalResourceId"]
+    succeeded = True
+    try:
+        # A deleted stack leaves the index: vectors that were paid are the user's to delete.
+        if event["RequestType"] != "Delete":
+            spec = Request.model_validate(event["ResourceProperties"]).spec
+            physical_id = spec.alias
+            reason = _ensure(spec, context)
+    except Exception as error:
+        # Whatever it is, CloudFormation must hear of it, or it waits for an hour.
+        logger.exception("index_setup_failed")
+        succeeded, reason = False, str(error)
+    _answer(event, physical_id=physical_id, succeeded=succeeded, reason=reason)
+
+
+def _ensure(spec: IndexSpec, context: "LambdaContext") -> str:
+    session = boto3.Session()
+    http = OpenSearchHttp(
+        IndexSetupSettings.from_environment().index_endpoint,
+        credentials=session.get_credentials(),
+        region=session.region_name,
+    )
+    while True:
+        try:
+            return ensure_index(spec, OpenSearchAdmin(http))
+        except MisfitError:
+            raise
+        except (FailureError, OpenSearchError) as error:
+            left = context.get_remaining_time_in_millis() / 1000
+            if left < RETRY_SECONDS + ANSWER_SECONDS:
+                raise
+            logger.warning("index_not_ready", extra={"failure": str(error)})
+            time.sleep(RETRY_SECONDS)
+
+
+def _answer(event: dict[str, Any], *, physical_id: str, succeeded: bool, reason: str) -> None:
+    body = {
+        "Status": "SUCCESS" if succeeded else "FAILED",
+        "Reason": reason[:1000],
+        "PhysicalResourceId": physical_id,
+        "StackId": event["StackId"],
+        "RequestId": event["RequestId"],
+        "LogicalResourceId": event["LogicalResourceId"],
+    }
+    request = urllib.request.Request(
+        event["ResponseURL"], data=json.dumps(body).encode(), method="PUT"
+    )
+    with urllib.request.urlopen(request, timeout=ANSWER_SECONDS):
+        logger.info("index_setup_answered", extra={"status": body["Status"]})

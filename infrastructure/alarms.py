@@ -1,0 +1,148 @@
+"""Alarms: each says what it means and what to do, and tells the topic that fits."""
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sns as sns
+from constructs import Construct
+
+from functions.core.lane import Lane
+from infrastructure.alarm_topics import AlarmTopics
+from infrastructure.enqueue_function import EnqueueFunction
+from infrastructure.lanes import Lanes
+from infrastructure.resource_names import pascal
+
+PERIOD = Duration.minutes(5)
+# How long a task may wait before somebody should look. Bulk is meant to wait for live writes.
+OLDEST_MESSAGE_MINUTES = {
+    Lane.HIGH: 5,
+    Lane.NORMAL: 15,
+    Lane.BULK: 6 * 60,
+    Lane.DELETE: 15,
+    Lane.SEQUENTIAL: 30,
+}
+# The stream forgets a record after 24 hours.
+ITERATOR_AGE_MINUTES = 15
+
+
+class Alarms(Construct):
+    """Watch the queues, the streams and the functions of one stage."""
+
+    def __init__(self, scope: Construct, id_: str, *, topics: AlarmTopics) -> None:
+        super().__init__(scope, id_)
+        self._topics = topics
+
+    def watch_lanes(self, target: str, lanes: Lanes) -> None:
+        """Watch each lane's oldest task, and that the DLQs stay empty."""
+        for fifo, queue in lanes.dead_letters.items():
+            kind = "fifo" if fifo else "standard"
+            self._alarm(
+                pascal(target, "dead-letters", kind),
+                metric=queue.metric_approximate_number_of_messages_visible(
+                    period=PERIOD, statistic="Maximum"
+                ),
+                above=0,
+                topic=self._topics.critical,
+                description=f"Target {target}: tasks are in the {kind} DLQ. Their documents are"
+                " not up to date in the index, and no retry is left. Read the reason in the"
+                " ledger or the embed log, mend it, then redrive the DLQ to its source within 14"
+                " days.",
+            )
+        for name, queue in lanes.queues.items():
+            minutes = OLDEST_MESSAGE_MINUTES[lanes.lane_of[name]]
+            self._alarm(
+                pascal(target, name, "oldest-task"),
+                metric=queue.metric_approximate_age_of_oldest_message(
+                    period=PERIOD, statistic="Maximum"
+                ),
+                above=minutes * 60,
+                periods=2,
+                topic=self._topics.warning,
+                description=f"Target {target}, lane {name}: a task waits for more than {minutes}"
+                " minutes. Search shows old text for its document. Look for throttling or errors"
+                " of the provider or the index in the embed log; if there are none, raise the"
+                " lane's concurrency in cdk.json.",
+            )
+
+    def watch_streams(self, enqueue: EnqueueFunction) -> None:
+        """Watch that changes are taken in time, and that none ends in the bucket."""
+        sources = ", ".join(enqueue.mappings)
+        self._alarm(
+            "IteratorAge",
+            # Lambda reports the age by function: this is the slowest of its sources.
+            metric=enqueue.function.metric(
+                "IteratorAge", period=PERIOD, statistic="Maximum", unit=cloudwatch.Unit.MILLISECONDS
+            ),
+            above=ITERATOR_AGE_MINUTES * 60 * 1000,
+            topic=self._topics.critical,
+            description=f"Sources {sources}: enqueue is more than {ITERATOR_AGE_MINUTES} minutes"
+            " behind a stream, which forgets records after 24 hours. Look for errors in the"
+            " enqueue log; if there are none, raise the source's stream.parallelization in"
+            " cdk.json.",
+        )
+        for source, mapping in enqueue.mappings.items():
+            self._alarm(
+                pascal(source, "changes-set-aside"),
+                metric=_mapping_metric(mapping, "OnFailureDestinationDeliveredEventCount"),
+                above=0,
+                topic=self._topics.critical,
+                description=f"Source {source}: changes ran out of retries and lie in the failed"
+                " changes bucket. Their documents are not in the queue. Mend the cause shown in"
+                " the enqueue log, then replay the bucket's objects within 30 days.",
+            )
+
+    def watch_function(self, id_: str, function: lambda_.Function, *, effect: str) -> None:
+        """Watch a function's errors and throttles."""
+        self._alarm(
+            pascal(id_, "errors"),
+            metric=function.metric_errors(period=PERIOD, statistic="Sum"),
+            above=0,
+            topic=self._topics.warning,
+            description=f"Function {id_}: calls ended in an error, a timeout or out of memory."
+            f" {effect} Find the error in the function's log; a timeout or memory is raised in"
+            " cdk.json.",
+        )
+        self._alarm(
+            pascal(id_, "throttles"),
+            metric=function.metric_throttles(period=PERIOD, statistic="Sum"),
+            above=0,
+            topic=self._topics.warning,
+            description=f"Function {id_}: Lambda refused calls for lack of concurrency. {effect}"
+            " Compare the account's concurrency limit and the reserves of other functions with"
+            " the concurrency in cdk.json.",
+        )
+
+    def _alarm(
+        self,
+        id_: str,
+        *,
+        metric: cloudwatch.IMetric,
+        above: float,
+        topic: sns.Topic,
+        description: str,
+        periods: int = 1,
+    ) -> None:
+        alarm = cloudwatch.Alarm(
+            self,
+            id_,
+            alarm_description=description,
+            metric=metric,
+            threshold=above,
+            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
+            evaluation_periods=periods,
+            # Idle queues and functions report nothing: no data means nothing is wrong.
+            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        )
+        alarm.add_alarm_action(actions.SnsAction(topic))
+        alarm.add_ok_action(actions.SnsAction(topic))
+
+
+def _mapping_metric(mapping: lambda_.CfnEventSourceMapping, name: str) -> cloudwatch.Metric:
+    return cloudwatch.Metric(
+        namespace="AWS/Lambda",
+        metric_name=name,
+        dimensions_map={"EventSourceMappingUUID": mapping.ref},
+        period=PERIOD,
+        statistic="Sum",
+    )

@@ -1,0 +1,106 @@
+"""Mistakes in cdk.json as lines a person can act on: where, what is wrong, what is allowed."""
+
+import difflib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
+
+Path = tuple[str | int, ...]
+
+
+class ConfigModel(BaseModel):
+    """A part of cdk.json. Each field's description says what is allowed; mistakes quote it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    path: Path
+    wrong: str
+    allowed: str
+
+    def under(self, parent: Path) -> "Mistake":
+        return replace(self, path=parent + self.path)
+
+    def __str__(self) -> str:
+        return f"cdk.json: {'.'.join(map(str, self.path))}: {self.wrong}: {self.allowed}"
+
+
+class ConfigError(ValueError):
+    """cdk.json holds at least one mistake."""
+
+    def __init__(self, mistakes: Iterable[Mistake]) -> None:
+        self.mistakes = tuple(mistakes)
+        super().__init__("\n".join(map(str, self.mistakes)))
+
+
+def mistakes_of(error: ValidationError, model: type[BaseModel]) -> list[Mistake]:
+    """Translate what pydantic found in a model."""
+    found: list[Mistake] = []
+    for details in error.errors(include_url=False):
+        cause = details.get("ctx", {}).get("error")
+        if isinstance(cause, ConfigError):
+            found += [mistake.under(details["loc"]) for mistake in cause.mistakes]
+        else:
+            found.append(_mistake(details, model))
+    return found
+
+
+def _mistake(details: ErrorDetails, model: type[BaseModel]) -> Mistake:
+    path = tuple(part for part in details["loc"] if part != "[key]")
+    if details["type"] == "extra_forbidden":
+        return Mistake(path, "unknown key", _known_keys(model, path))
+    return Mistake(path, _wrong(details), _allowed(model, path))
+
+
+def _wrong(details: ErrorDetails) -> str:
+    kind = details["type"]
+    if kind == "missing":
+        return "is missing"
+    given = json.dumps(details["input"], ensure_ascii=False)
+    shown = given if len(given) <= 60 else f"{given[:57]}..."
+    if kind.endswith(("_type", "_parsing")):
+        return f"{shown} has the wrong type"
+    return f"{shown} is not allowed"
+
+
+def _known_keys(model: type[BaseModel], path: Path) -> str:
+    annotation, _ = _walk(model, path[:-1])
+    known = sorted(annotation.model_fields) if _is_model(annotation) else []
+    near = difflib.get_close_matches(str(path[-1]), known, n=1)
+    return f"did you mean {near[0]}?" if near else f"allowed are {', '.join(known)}"
+
+
+def _allowed(model: type[BaseModel], path: Path) -> str:
+    return _walk(model, path)[1]
+
+
+def _walk(model: type[BaseModel], path: Path) -> tuple[Any, str]:
+    """Follow a path through the annotations; return the last one and the nearest description."""
+    annotation: Any = model
+    description = "an object"
+    for part in path:
+        if _is_model(annotation) and part in annotation.model_fields:
+            field = annotation.model_fields[part]
+            annotation, description = _bare(field.annotation), field.description or description
+        elif get_origin(annotation) in (dict, tuple, Mapping):
+            inner = get_args(annotation)
+            annotation = _bare(inner[1] if get_origin(annotation) is dict else inner[0])
+    return annotation, description
+
+
+def _bare(annotation: Any) -> Any:
+    while get_origin(annotation) in (Annotated, Union, UnionType):
+        inner = [part for part in get_args(annotation) if part is not NoneType]
+        annotation = inner[0]
+    return annotation
+
+
+def _is_model(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)

@@ -1,0 +1,106 @@
+"""The lanes of one target, and its two DLQs. A task that fails for good stays 14 days."""
+
+from aws_cdk import Duration, Stack
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from functions.core.lane import Lane, queue_name
+from infrastructure.resource_names import (
+    PLAIN_LANES,
+    dead_letter_queue_name,
+    lane_queue_name,
+    pascal,
+)
+from infrastructure.target_config import TargetConfig
+
+RETENTION = Duration.days(14)  # SQS keeps no message longer.
+# Above every backoff by visibility, so that only a task that is given up reaches the DLQ.
+MAX_RECEIVE_COUNT = 10
+# AWS asks for 6x, leaving Lambda room to retry a throttled batch, plus the batching window:
+# https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
+VISIBILITY_TIMEOUTS = 6
+
+
+class Lanes(Construct):
+    """Carry the tasks of one target."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        stage: str,
+        target_name: str,
+        target: TargetConfig,
+        sequential_sources: tuple[str, ...],
+    ) -> None:
+        super().__init__(scope, id_)
+        self._stage = stage
+        self._target_name = target_name
+        self._target = target
+        wanted = [(lane, "") for lane in PLAIN_LANES]
+        wanted += [(Lane.SEQUENTIAL, source) for source in sequential_sources]
+        self.dead_letters = {
+            fifo: self._dead_letters(
+                fifo=fifo, sources=[pair for pair in wanted if pair[0].is_fifo is fifo]
+            )
+            for fifo in (True, False)
+        }
+        self.lane_of = {queue_name(lane, source): lane for lane, source in wanted}
+        self.queues = {
+            queue_name(lane, source): self._queue(lane, source) for lane, source in wanted
+        }
+
+    @property
+    def urls(self) -> dict[str, str]:
+        return {name: queue.queue_url for name, queue in self.queues.items()}
+
+    def arns(self, *, fifo_only: bool = False) -> list[str]:
+        return [
+            queue.queue_arn
+            for name, queue in self.queues.items()
+            if self.lane_of[name].is_fifo or not fifo_only
+        ]
+
+    def _queue(self, lane: Lane, source: str) -> sqs.Queue:
+        timeout = VISIBILITY_TIMEOUTS * self._target.timeout_seconds
+        window = self._target.bulk.window_seconds if lane is Lane.BULK else 0
+        # High throughput lifts 300 calls/s to thousands, one limit for each document's group. A
+        # sequential source has one group, where it would change nothing.
+        fast = lane in (Lane.HIGH, Lane.NORMAL)
+        return sqs.Queue(
+            self,
+            pascal(queue_name(lane, source)),
+            queue_name=lane_queue_name(self._stage, self._target_name, lane, source),
+            fifo=True if lane.is_fifo else None,
+            deduplication_scope=sqs.DeduplicationScope.MESSAGE_GROUP if fast else None,
+            fifo_throughput_limit=sqs.FifoThroughputLimit.PER_MESSAGE_GROUP_ID if fast else None,
+            visibility_timeout=Duration.seconds(timeout + window),
+            retention_period=RETENTION,
+            encryption=sqs.QueueEncryption.SQS_MANAGED,
+            enforce_ssl=True,
+            dead_letter_queue=sqs.DeadLetterQueue(
+                queue=self.dead_letters[lane.is_fifo], max_receive_count=MAX_RECEIVE_COUNT
+            ),
+        )
+
+    def _dead_letters(self, *, fifo: bool, sources: list[tuple[Lane, str]]) -> sqs.Queue:
+        return sqs.Queue(
+            self,
+            "DeadLettersFifo" if fifo else "DeadLettersStandard",
+            queue_name=dead_letter_queue_name(self._stage, self._target_name, fifo=fifo),
+            fifo=True if fifo else None,
+            retention_period=RETENTION,
+            encryption=sqs.QueueEncryption.SQS_MANAGED,
+            enforce_ssl=True,
+            redrive_allow_policy=sqs.RedriveAllowPolicy(
+                redrive_permission=sqs.RedrivePermission.BY_QUEUE,
+                source_queues=[self._by_name(lane, source) for lane, source in sources],
+            ),
+        )
+
+    def _by_name(self, lane: Lane, source: str) -> sqs.IQueue:
+        # A reference to the queue itself would be a circle: the queue names its DLQ too.
+        name = lane_queue_name(self._stage, self._target_name, lane, source)
+        arn = Stack.of(self).format_arn(service="sqs", resource=name)
+        return sqs.Queue.from_queue_arn(self, f"{pascal(queue_name(lane, source))}Arn", arn)

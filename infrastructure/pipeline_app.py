@@ -1,0 +1,36 @@
+"""cdk.json's context -> the CDK app: one PipelineStack per stage, or for `-c stage=` alone."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from aws_cdk import App
+
+from infrastructure.config_mistakes import ConfigError, Mistake
+from infrastructure.function_code import assets
+from infrastructure.pipeline_stack import PipelineStack
+from infrastructure.stage_parser import parse_stages
+
+
+def pipeline_app(
+    context: Mapping[str, Any], *, code: Mapping[str, Path], outdir: Path | None = None
+) -> App:
+    """Build the app. Context that the cdk command gives wins over what is passed here."""
+    app = App(
+        context=dict(context),
+        analytics_reporting=False,
+        outdir=None if outdir is None else str(outdir),
+    )
+    stages = parse_stages(app.node.try_get_context("stages"))
+    for stage in _chosen(app.node.try_get_context("stage"), known=tuple(stages)):
+        PipelineStack(app, stage=stage, config=stages[stage], code=assets(code))
+    return app
+
+
+def _chosen(stage: str | None, *, known: tuple[str, ...]) -> tuple[str, ...]:
+    if stage is None:
+        return known
+    if stage not in known:
+        wrong = f'"{stage}" is no stage of this file'
+        raise ConfigError([Mistake(("stages",), wrong, f"one of {', '.join(known)}")])
+    return (stage,)

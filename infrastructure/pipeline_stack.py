@@ -1,0 +1,198 @@
+"""The whole pipeline in flow order: source -> enqueue -> lanes -> embed -> index. Grants here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aws_cdk import Stack
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from functions.core.settings import TargetSettings
+from infrastructure import grants
+from infrastructure.alarm_topics import AlarmTopics
+from infrastructure.alarms import Alarms
+from infrastructure.api_key import ApiKey, api_key
+from infrastructure.embed_function import EmbedFunction
+from infrastructure.enqueue_function import EnqueueFunction
+from infrastructure.failed_changes import FailedChanges
+from infrastructure.function_environment import (
+    embed_environment,
+    enqueue_environment,
+    source_settings,
+    target_settings,
+)
+from infrastructure.grants import allow
+from infrastructure.lanes import Lanes
+from infrastructure.ledger import Ledger
+from infrastructure.outputs import Outputs
+from infrastructure.resource_names import pascal, stack_name
+from infrastructure.source_table import SourceTable, source_table
+from infrastructure.stage_config import StageConfig, index_name
+from infrastructure.vector_index import VectorIndex
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the stack makes for one target."""
+
+    scope: Construct
+    settings: TargetSettings
+    lanes: Lanes
+    key: ApiKey
+
+
+class PipelineStack(Stack):
+    """One stage of embedq."""
+
+    def __init__(
+        self, scope: Construct, *, stage: str, config: StageConfig, code: Mapping[str, lambda_.Code]
+    ) -> None:
+        super().__init__(
+            scope,
+            stack_name(stage),
+            description=f"embedq, stage {stage}: DynamoDB changes become vectors in OpenSearch",
+            termination_protection=config.removal == "retain",
+        )
+        self._stage = stage
+        self._config = config
+        self._outputs = Outputs(self)
+        self._topics = AlarmTopics(self, "Topics", config=config)
+        self._alarms = Alarms(self, "Alarms", topics=self._topics)
+
+        self._ledger = Ledger(self, "Ledger", config=config)
+        tables = Construct(self, "Sources")
+        self._tables = {
+            name: source_table(tables, pascal(name), source=source, config=config)
+            for name, source in config.sources.items()
+        }
+        self._sources = {
+            name: source_settings(name, source, table=self._tables[name].name)
+            for name, source in config.sources.items()
+        }
+        self._targets = {name: self._target(name) for name in config.targets}
+        self._enqueue(code["enqueue"])
+        self._index = VectorIndex(
+            self, "Index", stage=stage, config=config, code=code["index_setup"]
+        )
+        roles = [self._embed(name, code["embed"]).role for name in self._targets]
+        if self._index.domain is not None:
+            self._index.domain.admit([self._index.setup.role, *roles])
+        self._finish_index()
+        self._outputs.add("LedgerTable", self._ledger.table.table_name)
+        self._outputs.add_topics(self._topics)
+
+    def _target(self, name: str) -> Target:
+        config = self._config.targets[name]
+        scope = Construct(self, pascal("target", name))
+        lanes = Lanes(
+            scope,
+            "Lanes",
+            stage=self._stage,
+            target_name=name,
+            target=config,
+            sequential_sources=self._config.sequential_sources_of(name),
+        )
+        self._alarms.watch_lanes(name, lanes)
+        key = api_key(scope, "ApiKey", target_name=name, target=config, config=self._config)
+        index = index_name(self._stage, name, config)
+        return Target(scope, target_settings(name, config, index=index), lanes, key)
+
+    def _enqueue(self, code: lambda_.Code) -> None:
+        failed = FailedChanges(self, "FailedChanges", config=self._config)
+        enqueue = EnqueueFunction(
+            self,
+            "Enqueue",
+            stage=self._stage,
+            config=self._config,
+            code=code,
+            environment=enqueue_environment(
+                ledger_table=self._ledger.table.table_name,
+                sources=tuple(self._sources.values()),
+                targets=tuple(target.settings for target in self._targets.values()),
+                queues={name: target.lanes.urls for name, target in self._targets.items()},
+            ),
+        )
+        for name, source in self._config.sources.items():
+            table = self._tables[name]
+            enqueue.read(name, table, stream=source.stream, failed=failed.bucket)
+            self._outputs.add_source(name, table, enqueue)
+        queues = [q for target in self._targets.values() for q in target.lanes.queues.values()]
+        allow(enqueue.role, grants.READ_STREAM, [t.stream_arn for t in self._tables.values()])
+        allow(enqueue.role, grants.DECRYPT, _keys(*self._tables.values()))
+        allow(enqueue.role, grants.SWAP_ROWS, [self._ledger.table.table_arn])
+        allow(enqueue.role, grants.SEND_TASKS, [queue.queue_arn for queue in queues])
+        allow(enqueue.role, grants.LIST_BUCKET, [failed.bucket.bucket_arn])
+        allow(
+            enqueue.role,
+            grants.WRITE_OBJECTS,
+            [failed.objects_arn],
+            wildcard_reason="Lambda names the objects of failed records below a prefix of its own.",
+        )
+        self._alarms.watch_streams(enqueue)
+        self._alarms.watch_function(
+            "enqueue", enqueue.function, effect="Changes wait in the stream, up to 24 hours."
+        )
+        self._outputs.add("EnqueueFunction", enqueue.function.function_name)
+        self._outputs.add("FailedChangesBucket", failed.bucket.bucket_name)
+
+    def _embed(self, name: str, code: lambda_.Code) -> EmbedFunction:
+        target = self._targets[name]
+        fed_by = tuple(self._config.sources_of(name))
+        embed = EmbedFunction(
+            target.scope,
+            "Embed",
+            stage=self._stage,
+            config=self._config,
+            target_name=name,
+            code=code,
+            environment=embed_environment(
+                ledger_table=self._ledger.table.table_name,
+                sources=tuple(self._sources[source] for source in fed_by),
+                target=target.settings,
+                queues=target.lanes.urls,
+                index_endpoint=self._index.endpoint,
+                api_key_secret=target.key.arn,
+            ),
+        )
+        embed.read(target.lanes, after=self._index.indexes[name])
+        tables = [self._tables[source] for source in fed_by]
+        allow(embed.role, grants.RECEIVE_TASKS, target.lanes.arns())
+        allow(embed.role, grants.SEND_TASKS, target.lanes.arns(fifo_only=True))
+        allow(embed.role, grants.READ_ITEMS, [table.arn for table in tables])
+        allow(embed.role, grants.SWAP_ROWS, [self._ledger.table.table_arn])
+        allow(embed.role, grants.READ_SECRET, [target.key.arn])
+        allow(embed.role, grants.DECRYPT, _keys(*tables, target.key))
+        allow(
+            embed.role,
+            grants.WRITE_ENTRIES,
+            self._index.paths(f"{target.settings.index}/*"),
+            wildcard_reason="The calls below the target's own index, and no other index.",
+        )
+        self._alarms.watch_function(
+            f"embed-{name}", embed.function, effect="Tasks wait in their lanes and are tried again."
+        )
+        self._outputs.add_target(
+            name, lanes=target.lanes, embed=embed, index=target.settings.index, key=target.key
+        )
+        return embed
+
+    def _finish_index(self) -> None:
+        setup = self._index.setup
+        for target in self._targets.values():
+            alias = target.settings.index
+            allow(
+                setup.role,
+                grants.SET_UP_INDEX,
+                self._index.paths(f"{alias}*", f"_alias/{alias}"),
+                wildcard_reason="The index behind an alias is named after it, with a suffix.",
+            )
+        allow(setup.role, grants.SET_UP_INDEX, self._index.paths("_aliases", "_cluster/settings"))
+        self._alarms.watch_function(
+            "index-setup", setup.function, effect="A deployment waits for it or was rolled back."
+        )
+        self._outputs.add("IndexSetupFunction", setup.function.function_name)
+        self._outputs.add("IndexEndpoint", self._index.endpoint)
+
+
+def _keys(*encrypted: SourceTable | ApiKey) -> list[str]:
+    return [part.encryption_key_arn for part in encrypted if part.encryption_key_arn]

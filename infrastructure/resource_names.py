@@ -1,0 +1,26 @@
+"""Names that must be known before AWS makes the resource, and what follows from them."""
+
+from functions.core.lane import Lane, queue_name
+
+# https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-queues.html
+QUEUE_NAME_CHARACTERS = 80
+PLAIN_LANES = (Lane.HIGH, Lane.NORMAL, Lane.BULK, Lane.DELETE)
+
+
+def stack_name(stage: str) -> str:
+    return f"embedq-{stage}"
+
+
+def lane_queue_name(stage: str, target: str, lane: Lane, source: str = "") -> str:
+    """Name a lane's queue. Fixed, because the DLQ's allow policy names it before it exists."""
+    suffix = ".fifo" if lane.is_fifo else ""
+    return f"{stack_name(stage)}-{target}-{queue_name(lane, source)}{suffix}"
+
+
+def dead_letter_queue_name(stage: str, target: str, *, fifo: bool) -> str:
+    return f"{stack_name(stage)}-{target}-dead-letters{'.fifo' if fifo else ''}"
+
+
+def pascal(*names: str) -> str:
+    """Join names into one output or construct id: ("target", "my-docs") -> TargetMyDocs."""
+    return "".join(part.capitalize() for part in "-".join(names).split("-"))

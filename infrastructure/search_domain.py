@@ -1,0 +1,113 @@
+"""The OpenSearch domain, when the stack makes one: encrypted, and open to signed calls only."""
+
+from collections.abc import Sequence
+
+from aws_cdk import CfnDeletionPolicy, Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_opensearchservice as opensearch
+from constructs import Construct
+
+from infrastructure.acknowledgments import acknowledge
+from infrastructure.opensearch_config import DomainConfig
+from infrastructure.removal import removal_policy, set_retention
+from infrastructure.resource_names import stack_name
+from infrastructure.stage_config import StageConfig
+
+
+class SearchDomain(Construct):
+    """Hold the indexes of every target."""
+
+    def __init__(
+        self, scope: Construct, id_: str, *, stage: str, config: StageConfig, domain: DomainConfig
+    ) -> None:
+        super().__init__(scope, id_)
+        name = stack_name(stage)
+        # Built from the name: a domain that refers to itself in its policy would be a circle.
+        self.arn = Stack.of(self).format_arn(service="es", resource="domain", resource_name=name)
+        group = logs.LogGroup(self, "Logs", removal_policy=removal_policy(config))
+        set_retention(group, config)
+        # The low-level resource, because the construct above it sets the access policy through
+        # a function of its own that may change any domain.
+        self._domain = opensearch.CfnDomain(
+            self,
+            "Domain",
+            domain_name=name,
+            engine_version=domain.version,
+            cluster_config=_cluster(domain),
+            ebs_options=opensearch.CfnDomain.EBSOptionsProperty(
+                ebs_enabled=True, volume_type="gp3", volume_size=domain.volume_gb
+            ),
+            encryption_at_rest_options=opensearch.CfnDomain.EncryptionAtRestOptionsProperty(
+                enabled=True
+            ),
+            node_to_node_encryption_options=(
+                opensearch.CfnDomain.NodeToNodeEncryptionOptionsProperty(enabled=True)
+            ),
+            domain_endpoint_options=opensearch.CfnDomain.DomainEndpointOptionsProperty(
+                enforce_https=True, tls_security_policy="Policy-Min-TLS-1-2-PFS-2023-10"
+            ),
+            log_publishing_options={
+                "ES_APPLICATION_LOGS": opensearch.CfnDomain.LogPublishingOptionProperty(
+                    cloud_watch_logs_log_group_arn=group.log_group_arn, enabled=True
+                )
+            },
+        )
+        self._domain.node.add_dependency(self._permission_to_log(group))
+        self._domain.apply_removal_policy(removal_policy(config))
+        # A change that needs a new domain (its name) is a move of data that a person decides.
+        self._domain.cfn_options.update_replace_policy = CfnDeletionPolicy.RETAIN
+        self.endpoint = f"https://{self._domain.attr_domain_endpoint}"
+        self._accept_findings(domain)
+
+    def admit(self, roles: Sequence[iam.Role]) -> None:
+        """Let signed requests of these roles in; what they may do is in their own policies."""
+        self._domain.access_policies = iam.PolicyDocument(
+            statements=[
+                iam.PolicyStatement(
+                    principals=[iam.ArnPrincipal(role.role_arn) for role in roles],
+                    actions=["es:ESHttpHead", "es:ESHttpGet", "es:ESHttpPost", "es:ESHttpPut"],
+                    resources=[f"{self.arn}/*"],
+                )
+            ]
+        )
+
+    def _permission_to_log(self, group: logs.LogGroup) -> logs.ResourcePolicy:
+        return logs.ResourcePolicy(
+            self,
+            "LogsPolicy",
+            policy_statements=[
+                iam.PolicyStatement(
+                    principals=[iam.ServicePrincipal("es.amazonaws.com")],
+                    actions=["logs:CreateLogStream", "logs:PutLogEvents"],
+                    resources=[group.log_group_arn],
+                )
+            ],
+        )
+
+    def _accept_findings(self, domain: DomainConfig) -> None:
+        acknowledge(
+            self, "OS1", "Functions run outside VPCs; only signed requests of their roles get in."
+        )
+        acknowledge(self, "OS3", "The policy names roles: Lambda's addresses change.")
+        for log in ("SEARCH_SLOW_LOGS", "INDEX_SLOW_LOGS"):
+            reason = "Slow logs quote the documents; their text stays out of the logs."
+            acknowledge(self, f"OS9[LogExport::{log}]", reason)
+        if domain.dedicated_masters is None:
+            acknowledge(self, "OS4", "cdk.json chose a small cluster without dedicated masters.")
+        if domain.zones == 1:
+            acknowledge(self, "OS7", "cdk.json chose a single instance for this stage.")
+
+
+def _cluster(domain: DomainConfig) -> opensearch.CfnDomain.ClusterConfigProperty:
+    masters = domain.dedicated_masters
+    zones = opensearch.CfnDomain.ZoneAwarenessConfigProperty(availability_zone_count=domain.zones)
+    return opensearch.CfnDomain.ClusterConfigProperty(
+        instance_type=domain.instance_type,
+        instance_count=domain.instance_count,
+        zone_awareness_enabled=domain.zones > 1,
+        zone_awareness_config=zones if domain.zones > 1 else None,
+        dedicated_master_enabled=masters is not None,
+        dedicated_master_type=masters.instance_type if masters else None,
+        dedicated_master_count=masters.count if masters else None,
+    )

@@ -1,0 +1,132 @@
+"""What cdk.json says about a source: its table, its key, and what its attributes mean."""
+
+import string
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, field_validator, model_validator
+
+from functions.core.settings import MetadataType, Ordering
+from infrastructure.config_mistakes import ConfigError, ConfigModel, Mistake
+
+# Each part begins with a letter, so that two names never share one output name.
+NAME_PATTERN = r"^[a-z][a-z0-9]*(-[a-z][a-z0-9]*)*$"
+Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=32)]
+NAME_RULE = "lower-case words joined by hyphens, each begins with a letter, at most 32 characters"
+
+Attribute = Annotated[str, StringConstraints(min_length=1, max_length=255)]
+MetadataField = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,254}$")]
+KeyArn = Annotated[str, StringConstraints(pattern=r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/.+$")]
+
+_TABLE_ARN = r"^arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:\d{12}:table/[A-Za-z0-9_.-]{3,255}$"
+_STREAM_ARN = r"^arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:\d{12}:table/[A-Za-z0-9_.-]{3,255}/stream/.+$"
+
+
+class TableConfig(ConfigModel):
+    """A table that exists already, with its stream switched on."""
+
+    arn: str = Field(
+        pattern=_TABLE_ARN, description="arn:aws:dynamodb:<region>:<account>:table/<name>"
+    )
+    stream_arn: str = Field(
+        pattern=_STREAM_ARN,
+        description="the table's LatestStreamArn, .../table/<name>/stream/<label>, of view type"
+        " NEW_IMAGE or NEW_AND_OLD_IMAGES",
+    )
+    encryption_key_arn: KeyArn | None = Field(
+        None, description="ARN of the KMS key, if the table is encrypted with one of your own"
+    )
+
+    @property
+    def name(self) -> str:
+        return self.arn.rpartition("/")[2]
+
+    @model_validator(mode="after")
+    def _stream_belongs_to_table(self) -> "TableConfig":
+        if not self.stream_arn.startswith(f"{self.arn}/stream/"):
+            raise ConfigError(
+                [
+                    Mistake(
+                        ("stream_arn",),
+                        "is the stream of another table",
+                        f"it begins with {self.arn}/stream/",
+                    )
+                ]
+            )
+        return self
+
+
+class StreamConfig(ConfigModel):
+    """How Lambda reads the source's stream."""
+
+    batch_size: int = Field(100, ge=1, le=1000, description="1 to 1000 records a call")
+    window_seconds: int = Field(1, ge=0, le=300, description="0 to 300")
+    parallelization: int = Field(
+        1, ge=1, le=10, description="1 to 10 calls at once for each shard; a key keeps its order"
+    )
+
+
+class SourceConfig(ConfigModel):
+    """A table with its settings."""
+
+    table: TableConfig | None = Field(
+        None, description="{arn, stream_arn} of an existing table, or left out: the stack makes one"
+    )
+    key: dict[Attribute, Literal["S", "N", "B"]] = Field(
+        min_length=1,
+        max_length=2,
+        description="the table's partition key, then its sort key if it has one, each with its"
+        ' type S, N or B, such as {"id": "S"}',
+    )
+    text: str = Field(
+        description='attribute names in braces, at least one, such as "{title}\\n\\n{body}"'
+    )
+    type_attribute: Attribute | None = Field(
+        None, description="the attribute that holds the document type"
+    )
+    default_type: str = Field("document", min_length=1, description="a document type")
+    metadata: dict[MetadataField, MetadataType] = Field(
+        {},
+        description="attributes of letters, digits, _ and -, each with its type keyword, text,"
+        " long, double, boolean or date",
+    )
+    priority_attribute: Attribute | None = Field(
+        None, description="the attribute that holds high, normal or bulk"
+    )
+    skip_attribute: Attribute | None = Field(
+        None, description="the attribute that, when true, keeps a document out of the index"
+    )
+    ordering: Ordering = Field(Ordering.PARALLEL, description="parallel or sequential")
+    targets: tuple[Name, ...] = Field(
+        ("default",), min_length=1, description="a list of names under targets"
+    )
+    stream: StreamConfig = Field(
+        StreamConfig(), description="{batch_size, window_seconds, parallelization}"
+    )
+
+    @property
+    def is_sequential(self) -> bool:
+        return self.ordering is Ordering.SEQUENTIAL
+
+    @field_validator("text")
+    @classmethod
+    def _text_names_attributes(cls, text: str) -> str:
+        try:
+            fields = [field for field in string.Formatter().parse(text) if field[1] is not None]
+        except ValueError as error:
+            raise _bad_text(f"is not a template ({error})") from error
+        if not fields:
+            raise _bad_text("names no attribute")
+        if any(not name or spec or conversion for _, name, spec, conversion in fields):
+            raise _bad_text("holds braces that are not just an attribute name")
+        return text
+
+    @field_validator("targets")
+    @classmethod
+    def _targets_differ(cls, targets: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(targets)) < len(targets):
+            raise ConfigError([Mistake((), "names a target twice", "each target once")])
+        return targets
+
+
+def _bad_text(wrong: str) -> ConfigError:
+    return ConfigError([Mistake((), wrong, SourceConfig.model_fields["text"].description or "")])

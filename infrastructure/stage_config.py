@@ -1,0 +1,74 @@
+"""The typed form of one stage of cdk.json: what differs from stage to stage, and nothing else."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from infrastructure.config_mistakes import ConfigModel
+from infrastructure.opensearch_config import OpenSearchConfig
+from infrastructure.source_config import NAME_RULE, Name, SourceConfig
+from infrastructure.target_config import TargetConfig
+
+# "embedq-<stage>" is also the domain's name, and a domain takes 28 characters.
+StageName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,19}$")]
+Email = Annotated[str, StringConstraints(pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$")]
+# https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutRetentionPolicy.html
+RetentionDays = Literal[
+    1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922,
+    3288, 3653,
+]  # fmt: skip
+
+
+class AlarmEmailsConfig(ConfigModel):
+    """Who is told; each address gets a mail from AWS to confirm."""
+
+    warning: tuple[Email, ...] = Field((), description="a list of email addresses")
+    critical: tuple[Email, ...] = Field((), description="a list of email addresses")
+
+
+class StageConfig(ConfigModel):
+    """Everything that differs from stage to stage."""
+
+    sources: dict[Name, SourceConfig] = Field(min_length=1, description=f"names: {NAME_RULE}")
+    targets: dict[Name, TargetConfig] = Field(min_length=1, description=f"names: {NAME_RULE}")
+    opensearch: OpenSearchConfig = Field(description="{endpoint} or {domain}")
+    removal: Literal["retain", "destroy"] = Field(
+        "retain", description="retain or destroy (what happens to data when the stack is deleted)"
+    )
+    log_retention_days: RetentionDays = Field(
+        30,
+        description="1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827,"
+        " 2192, 2557, 2922, 3288 or 3653",
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        "INFO", description="DEBUG, INFO, WARNING or ERROR"
+    )
+    alarm_emails: AlarmEmailsConfig = Field(
+        AlarmEmailsConfig(), description="{warning: [...], critical: [...]}"
+    )
+    enabled: bool = Field(True, description="true or false (whether Lambda reads stream and lanes)")
+
+    def sources_of(self, target: str) -> dict[str, SourceConfig]:
+        return {name: s for name, s in self.sources.items() if target in s.targets}
+
+    def sequential_sources_of(self, target: str) -> tuple[str, ...]:
+        return tuple(name for name, s in self.sources_of(target).items() if s.is_sequential)
+
+    def metadata_of(self, target: str) -> dict[str, str]:
+        """Join the metadata fields of every source that feeds the target."""
+        return {
+            field: kind
+            for source in self.sources_of(target).values()
+            for field, kind in source.metadata.items()
+        }
+
+    def reserve_of(self, target: str) -> int:
+        config = self.targets[target]
+        needed = config.concurrency.total(
+            sequential_sources=len(self.sequential_sources_of(target))
+        )
+        return config.reserved_concurrency or needed
+
+
+def index_name(stage: str, target: str, config: TargetConfig) -> str:
+    return config.index or f"embedq-{stage}-{target}"

@@ -1,0 +1,187 @@
+"""What cdk.json says about a target: provider, model, index, and how much runs at once."""
+
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, StringConstraints, model_validator
+
+from functions.core.lane import Lane
+from infrastructure.config_mistakes import ConfigError, ConfigModel, Mistake
+from infrastructure.source_config import KeyArn
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+# https://platform.openai.com/docs/models: the length of a vector, and whether it can be shortened.
+KNOWN_MODELS = {
+    "text-embedding-3-small": (1536, True),
+    "text-embedding-3-large": (3072, True),
+    "text-embedding-ada-002": (1536, False),
+}
+
+# SQS mappings take 2..1000: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
+Concurrency = Annotated[int, Field(ge=2, le=1000)]
+# The whole ARN: one without the random suffix needs a wildcard in the function's policy.
+SecretArn = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:.+-[A-Za-z0-9]{6}$"
+    ),
+]
+_RANGE = "2 to 1000 calls of embed at once"
+
+
+class ConcurrencyConfig(ConfigModel):
+    """MaximumConcurrency of each lane's mapping."""
+
+    high: Concurrency = Field(10, description=_RANGE)
+    normal: Concurrency = Field(10, description=_RANGE)
+    bulk: Concurrency = Field(5, description=_RANGE)
+    delete: Concurrency = Field(2, description=_RANGE)
+    sequential: Concurrency = Field(2, description=f"{_RANGE}, for each sequential source")
+
+    def of(self, lane: Lane) -> int:
+        return int(getattr(self, lane.value))
+
+    def total(self, *, sequential_sources: int) -> int:
+        return (
+            self.high
+            + self.normal
+            + self.bulk
+            + self.delete
+            + (self.sequential * sequential_sources)
+        )
+
+
+class BulkConfig(ConfigModel):
+    """How Lambda reads the bulk lane."""
+
+    batch_size: int = Field(200, ge=1, le=10_000, description="1 to 10000 tasks a call")
+    window_seconds: int = Field(5, ge=0, le=300, description="0 to 300")
+
+    @model_validator(mode="after")
+    def _large_batches_need_a_window(self) -> "BulkConfig":
+        if self.batch_size > 10 and self.window_seconds == 0:
+            raise ConfigError(
+                [
+                    Mistake(
+                        ("window_seconds",),
+                        f"0 does not go with a batch_size of {self.batch_size}",
+                        "1 to 300 when batch_size is above 10",
+                    )
+                ]
+            )
+        return self
+
+
+class TargetConfig(ConfigModel):
+    """Provider, model, dimensions and index, with the sizes of the function that serves them."""
+
+    provider: Literal["openai", "azure", "compatible"] = Field(
+        "openai", description="openai, azure or compatible"
+    )
+    base_url: str | None = Field(
+        None, description="an https address (http only for localhost); azure and compatible need it"
+    )
+    api_version: str | None = Field(
+        None, min_length=1, description="the API version of azure, such as 2024-10-21"
+    )
+    model: str = Field(
+        min_length=1, description="the provider's model name, such as text-embedding-3-small"
+    )
+    dimensions: int | None = Field(
+        None, ge=1, le=16_000, description="1 to 16000; known models have a default"
+    )
+    api_key_secret_arn: SecretArn | None = Field(
+        None,
+        description="the whole ARN of a secret, with its six last characters, or left out: the"
+        " stack makes one",
+    )
+    api_key_encryption_key_arn: KeyArn | None = Field(
+        None, description="ARN of the KMS key, if that secret is encrypted with one of your own"
+    )
+    chunk_tokens: int = Field(400, ge=16, le=8192, description="16 to 8192")
+    max_chunks: int = Field(500, ge=1, le=10_000, description="1 to 10000")
+    tokens_per_request: int = Field(300_000, ge=16, le=300_000, description="16 to 300000")
+    index: str | None = Field(
+        None,
+        pattern=r"^[a-z0-9][a-z0-9._-]{0,199}$",
+        description="lower-case letters, digits and . _ -, at most 200 characters",
+    )
+    shards: int = Field(1, ge=1, le=100, description="1 to 100")
+    replicas: int | None = Field(
+        None, ge=0, le=10, description="0 to 10; 1 if left out, 0 on a domain of one instance"
+    )
+    concurrency: ConcurrencyConfig = Field(
+        ConcurrencyConfig(), description="{high, normal, bulk, delete, sequential}"
+    )
+    reserved_concurrency: int | None = Field(
+        None, ge=8, description="at least the sum of the lanes' concurrency"
+    )
+    bulk: BulkConfig = Field(BulkConfig(), description="{batch_size, window_seconds}")
+    memory_mb: int = Field(1024, ge=128, le=10_240, description="128 to 10240")
+    timeout_seconds: int = Field(120, ge=30, le=900, description="30 to 900")
+
+    @property
+    def vector_dimensions(self) -> int:
+        known = KNOWN_MODELS.get(self.model, (0, True))[0]
+        return self.dimensions or known
+
+    @model_validator(mode="after")
+    def _combinations(self) -> "TargetConfig":
+        mistakes = [*self._provider_mistakes(), *self._dimension_mistakes()]
+        if self.tokens_per_request < self.chunk_tokens:
+            mistakes.append(
+                Mistake(
+                    ("tokens_per_request",),
+                    f"{self.tokens_per_request} holds not even one chunk",
+                    f"{self.chunk_tokens} (chunk_tokens) to 300000",
+                )
+            )
+        if mistakes:
+            raise ConfigError(mistakes)
+        return self
+
+    def _provider_mistakes(self) -> list[Mistake]:
+        mistakes = []
+        if self.base_url is None and self.provider != "openai":
+            mistakes.append(
+                Mistake(("base_url",), "is missing", f"provider {self.provider} needs an address")
+            )
+        if self.base_url is not None and not is_safe_address(self.base_url):
+            mistakes.append(
+                Mistake(
+                    ("base_url",),
+                    f'"{self.base_url}" is not allowed',
+                    "an https address (http only for localhost)",
+                )
+            )
+        if (self.api_version is None) == (self.provider == "azure"):
+            wrong = "is missing" if self.provider == "azure" else "does not go with this provider"
+            mistakes.append(Mistake(("api_version",), wrong, "provider azure needs it, others not"))
+        return mistakes
+
+    def _dimension_mistakes(self) -> list[Mistake]:
+        if self.model not in KNOWN_MODELS:
+            if self.dimensions is None:
+                return [
+                    Mistake(
+                        ("dimensions",),
+                        "is missing",
+                        f"the length of a vector of {self.model}, 1 to 16000",
+                    )
+                ]
+            return []
+        length, shortens = KNOWN_MODELS[self.model]
+        given = self.vector_dimensions
+        if given > length or (given < length and not shortens):
+            allowed = f"1 to {length}" if shortens else f"only {length}"
+            return [Mistake(("dimensions",), f"{given} is not allowed", f"{self.model}: {allowed}")]
+        return []
+
+
+def is_safe_address(address: str) -> bool:
+    """Tell whether an address is encrypted on its way, or never leaves the machine."""
+    parts = urlsplit(address)
+    return bool(parts.hostname) and (
+        parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
+    )

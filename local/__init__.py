@@ -1,0 +1,1 @@
+"""One-machine mode: the deployed template, running here on real engines."""

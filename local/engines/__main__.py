@@ -1,0 +1,11 @@
+"""Fetch every engine ahead of time, for a first `make test` or a CI cache."""
+
+import sys
+
+from local.engines import EngineError, fetch_engines
+
+if __name__ == "__main__":
+    try:
+        fetch_engines(print)
+    except EngineError as error:
+        sys.exit(str(error))

@@ -1,0 +1,74 @@
+"""Fetch pinned files into the cache: checked by sha256, whole or absent, shared by processes."""
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from local.engines.artifacts import Artifact, repository_url
+from local.engines.cache import cache_folder, file_lock
+from local.engines.download import Downloader
+from local.engines.errors import WITHOUT_ENGINES, ChecksumError
+from local.engines.progress import FetchProgress
+
+PARALLEL_FILES = 8
+
+
+def fetch_all(
+    artifacts: Iterable[Artifact],
+    progress: FetchProgress,
+    *,
+    pause: Callable[[float], None] = time.sleep,
+) -> dict[Artifact, Path]:
+    """Return the local path of every artifact, fetching the ones that are not in the cache."""
+    folder = cache_folder() / "maven"
+    paths = {artifact: folder / artifact.path for artifact in artifacts}
+    missing = [artifact for artifact, path in paths.items() if not path.exists()]
+    if missing:
+        base = repository_url()
+        downloader = Downloader(progress, pause)
+        with progress.fetching(len(missing)), ThreadPoolExecutor(PARALLEL_FILES) as pool:
+            fetches = [pool.submit(_fetch, a, base, paths[a], downloader) for a in missing]
+            try:
+                for fetched in fetches:
+                    fetched.result()
+            finally:
+                # After the first failure, or Ctrl-C, nobody waits for the other files.
+                downloader.cancelled.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+    return paths
+
+
+def _fetch(artifact: Artifact, base: str, path: Path, downloader: Downloader) -> None:
+    """Fetch one file; a second process that wants the same one waits and finds it there."""
+    with file_lock(path.with_name(f"{path.name}.lock")):
+        if not path.exists():
+            _fetch_locked(artifact, f"{base}/{artifact.path}", path, downloader)
+    downloader.progress.finished()
+
+
+def _fetch_locked(artifact: Artifact, url: str, path: Path, downloader: Downloader) -> None:
+    # The name carries the pin, so that a new pin never resumes the rest of an old one.
+    part = path.with_name(f"{path.name}.{artifact.sha256[:12]}.part")
+    resumed = part.exists()
+    downloader.complete(url, part, artifact.coordinate)
+    actual = _sha256(part)
+    if actual != artifact.sha256 and resumed:
+        # What was kept from an earlier run may be damaged: once more from the start.
+        part.unlink()
+        downloader.complete(url, part, artifact.coordinate)
+        actual = _sha256(part)
+    if actual != artifact.sha256:
+        part.unlink()
+        raise ChecksumError(
+            f"{artifact.coordinate} from {url} has sha256 {actual}, expected {artifact.sha256}. "
+            "The file was thrown away. Check EMBEDQ_MAVEN_MIRROR and any proxy in between, "
+            f"{WITHOUT_ENGINES}."
+        )
+    part.replace(path)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,103 @@
+"""Root runs OpenSearch as `nobody`, who must be able to read the program and own its data."""
+
+import hashlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from local.engines.cache import cache_folder, file_lock
+from local.engines.errors import EngineError
+
+NOBODY = 65534
+# Folders that root can write and others can enter, best first.
+SHARED_BASES = (Path("/var/cache"), Path(tempfile.gettempdir()), Path("/var/tmp"))
+OTHERS_ENTER = 0o001
+OTHERS_READ = 0o004
+
+
+def is_root() -> bool:
+    """Tell whether this process is root, as whom OpenSearch refuses to run."""
+    return os.geteuid() == 0
+
+
+def is_open_to_others(path: Path) -> bool:
+    """Tell whether any user may read this folder and enter every folder above it."""
+    path = path.resolve()
+    if path.exists() and not path.stat().st_mode & OTHERS_READ:
+        return False
+    return all(p.stat().st_mode & OTHERS_ENTER for p in (path, *path.parents) if p.exists())
+
+
+def program_folder() -> Path:
+    """Return where unpacked programs go: the cache, or for root a place that nobody can read."""
+    if not is_root() or is_open_to_others(cache_folder()):
+        return cache_folder()
+    return _shared_folder()
+
+
+def readable_copy(folder: Path, name: str) -> Path:
+    """Return the folder itself where nobody can read it, else a copy made once."""
+    if not is_root() or is_open_to_others(folder):
+        return folder
+    copy = program_folder() / name
+    with file_lock(copy.with_name(f"{name}.lock")):
+        if not copy.exists():
+            building = copy.with_name(f"{name}.part")
+            shutil.rmtree(building, ignore_errors=True)
+            shutil.copytree(folder, building)
+            open_to_others(building)
+            building.replace(copy)
+    return copy
+
+
+def own_folder(wanted: Path) -> Path:
+    """Make a folder that the engine's user owns, and return where it really is.
+
+    Where that user cannot reach the wanted place, it becomes a link to one that it can.
+    """
+    if not is_root():
+        wanted.mkdir(parents=True, exist_ok=True)
+        return wanted
+    real = wanted
+    wanted.parent.mkdir(parents=True, exist_ok=True)
+    if not is_open_to_others(wanted.parent / "any"):
+        digest = hashlib.sha256(str(wanted.absolute()).encode()).hexdigest()[:16]
+        real = _shared_folder() / "run" / digest
+        if not wanted.is_symlink():
+            # The wanted folder is new, or was deleted: so is what it stands for.
+            shutil.rmtree(real, ignore_errors=True)
+            wanted.symlink_to(real)
+            real.parent.mkdir(exist_ok=True)
+            real.parent.chmod(0o711)
+    real.mkdir(exist_ok=True)
+    return real
+
+
+def open_to_others(folder: Path) -> None:
+    """Let everyone read the folder and all in it, whatever the umask was."""
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            mode = path.stat().st_mode
+            enter = OTHERS_ENTER if path.is_dir() or mode & 0o100 else 0
+            path.chmod(mode | OTHERS_READ | enter)
+
+
+def hand_over(folder: Path) -> None:
+    """Give a folder and all in it to nobody, if we are root."""
+    if is_root():
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+
+
+def _shared_folder() -> Path:
+    """Return root's folder that others can enter; refuse one that somebody else made."""
+    for base in SHARED_BASES:
+        if base.is_dir() and is_open_to_others(base):
+            folder = base / "embedq"
+            folder.mkdir(exist_ok=True)
+            if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
+                raise EngineError(f"{folder} belongs to another user: remove it, then start again.")
+            folder.chmod(0o755)
+            return folder
+    raise EngineError("No folder that the user nobody can enter: set EMBEDQ_CACHE to one.")

@@ -1,0 +1,87 @@
+"""A k-NN index in a dictionary: external versions, tombstones and exact search."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from functions.adapters.opensearch_search import Hit
+from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult, Written
+from functions.core.failure import Failure, FailureKind
+from functions.core.identity import EntryId
+
+if TYPE_CHECKING:
+    from functions.core.entry import Vector
+
+
+class MemoryIndex:
+    """Takes an entry only under a version above the one it holds."""
+
+    def __init__(self, dimensions: int) -> None:
+        self._dimensions = dimensions
+        self.entries: dict[EntryId, Entry | Tombstone] = {}
+
+    def read(self, ids: Sequence[EntryId]) -> dict[EntryId, StoredEntry]:
+        return {name: _stored(self.entries[name]) for name in ids if name in self.entries}
+
+    def write(
+        self,
+        entries: Sequence[Entry | Tombstone],
+        *,
+        searchable_now: bool,  # noqa: ARG002
+    ) -> dict[EntryId, WriteResult]:
+        return {entry.entry_id: self._write(entry) for entry in entries}
+
+    def search(
+        self, vector: "Vector", *, most: int = 10, metadata: Mapping[str, Any] | None = None
+    ) -> list[Hit]:
+        """Return the nearest documents by exact cosine, best first."""
+        wanted = (metadata or {}).items()
+        hits = [
+            _hit(entry, vector)
+            for entry in self.entries.values()
+            if isinstance(entry, Entry)
+            and all(entry.metadata.get(name) == value for name, value in wanted)
+        ]
+        return sorted(hits, key=lambda hit: -hit.score)[:most]
+
+    def _write(self, entry: Entry | Tombstone) -> WriteResult:
+        held = self.entries.get(entry.entry_id)
+        if held is not None and held.version >= entry.version:
+            return Written.CONFLICT
+        chunks = entry.chunks if isinstance(entry, Entry) else ()
+        if any(chunk.vector.shape != (self._dimensions,) for chunk in chunks):
+            return Failure(
+                FailureKind.INDEX_REJECTED, "OpenSearch answered 400 mapper_parsing_exception"
+            )
+        self.entries[entry.entry_id] = entry
+        return Written.WRITTEN
+
+
+def _stored(entry: Entry | Tombstone) -> StoredEntry:
+    if isinstance(entry, Tombstone):
+        return StoredEntry(entry.version, True, entry.content_hash, reason=entry.reason)
+    return StoredEntry(
+        version=entry.version,
+        deleted=False,
+        content_hash=entry.content_hash,
+        vectors={chunk.hash: chunk.vector for chunk in entry.chunks},
+        chunks=len(entry.chunks),
+    )
+
+
+def _hit(entry: Entry, vector: "Vector") -> Hit:
+    scores = [float(chunk.vector @ vector) / _norms(chunk.vector, vector) for chunk in entry.chunks]
+    best = max(range(len(scores)), key=scores.__getitem__)
+    return Hit(
+        source=entry.source,
+        document_id=entry.document_id,
+        type=entry.type,
+        score=(1 + scores[best]) / 2,
+        text=entry.chunks[best].text,
+        metadata=entry.metadata,
+    )
+
+
+def _norms(one: "Vector", other: "Vector") -> float:
+    return float(np.linalg.norm(one) * np.linalg.norm(other)) or 1.0

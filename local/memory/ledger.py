@@ -1,0 +1,35 @@
+"""A ledger in a dictionary."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from functions.core.identity import RowKey
+from functions.core.ledger_row import LedgerRow
+from functions.core.ports import Swapped
+
+
+class MemoryLedger:
+    """Swaps rows under their revision, as the DynamoDB one does."""
+
+    def __init__(self) -> None:
+        self.rows: dict[RowKey, LedgerRow] = {}
+
+    def read(self, keys: Iterable[RowKey]) -> dict[RowKey, LedgerRow]:
+        return {key: self.rows[key] for key in keys if key in self.rows}
+
+    def write(self, rows: Sequence[LedgerRow]) -> Swapped:
+        swapped = Swapped({}, {})
+        for row in rows:
+            standing = self.rows.get(row.row_key)
+            if _fits(row, standing):
+                stored = replace(row, revision=row.revision + 1)
+                self.rows[row.row_key] = swapped.stored[row.row_key] = stored
+            else:
+                swapped.lost[row.row_key] = standing
+        return swapped
+
+
+def _fits(row: LedgerRow, standing: LedgerRow | None) -> bool:
+    if standing is None:
+        return row.revision == 0
+    return (standing.revision, standing.created_ms) == (row.revision, row.created_ms)

@@ -1,0 +1,76 @@
+"""A DynamoDB table with its stream, in memory."""
+
+from collections.abc import Mapping, Sequence
+from itertools import count
+from typing import Any
+
+from functions.adapters.dynamodb_values import from_dynamodb, to_dynamodb
+from functions.core.identity import ItemKey
+from functions.core.ports import Clock
+from functions.core.settings import SourceSettings
+
+
+class MemoryTable:
+    """Keeps items, and a stream record for every write that changes something."""
+
+    def __init__(self, source: SourceSettings, clock: Clock) -> None:
+        self._source = source
+        self._clock = clock
+        self._numbers = count(1)
+        self.items: dict[tuple[str, ...], dict[str, Any]] = {}
+        self.stream: list[dict[str, Any]] = []
+
+    def put(self, item: Mapping[str, Any]) -> None:
+        """Write an item; the same item again leaves no record, as in DynamoDB."""
+        stored = to_dynamodb(item)
+        name = self._name(stored)
+        before = self.items.get(name)
+        if before != stored:
+            self.items[name] = stored
+            self._record("INSERT" if before is None else "MODIFY", stored)
+
+    def delete(self, key: Mapping[str, Any]) -> None:
+        """Delete an item, if it is there."""
+        stored = to_dynamodb(key)
+        if self.items.pop(self._name(stored), None) is not None:
+            self._record("REMOVE", stored)
+
+    def get(self, key: ItemKey) -> dict[str, Any] | None:
+        item = self.items.get(self._name(key))
+        return None if item is None else from_dynamodb(item)
+
+    def _name(self, item: Mapping[str, Any]) -> tuple[str, ...]:
+        return tuple(str(item[attribute]) for attribute in self._source.key)
+
+    def _record(self, event: str, item: dict[str, Any]) -> None:
+        number = next(self._numbers)
+        data: dict[str, Any] = {
+            "ApproximateCreationDateTime": self._clock() // 1000,
+            "Keys": {attribute: item[attribute] for attribute in self._source.key},
+            "SequenceNumber": f"{number}00000000000000000000",
+            "StreamViewType": "NEW_IMAGE",
+        }
+        if event != "REMOVE":
+            data["NewImage"] = item
+        table = f"arn:aws:dynamodb:us-east-1:000000000000:table/{self._source.table}"
+        self.stream.append(
+            {
+                "eventID": f"event-{number}",
+                "eventName": event,
+                "eventSource": "aws:dynamodb",
+                "eventSourceARN": f"{table}/stream/2026-01-01T00:00:00.000",
+                "dynamodb": data,
+            }
+        )
+
+
+class MemorySource:
+    """Reads tables by their source."""
+
+    def __init__(self, tables: Mapping[str, MemoryTable]) -> None:
+        self._tables = tables
+
+    def read(
+        self, source: SourceSettings, keys: Sequence[ItemKey]
+    ) -> list[Mapping[str, Any] | None]:
+        return [self._tables[source.name].get(key) for key in keys]

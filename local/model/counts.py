@@ -1,0 +1,67 @@
+"""What the server was asked and what it sold: tests read here whether a vector was paid twice."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from local.model.embeddings_request import EmbeddingsRequest
+
+
+class Counts:
+    """Counters of embedding requests since the start or the last reset."""
+
+    def __init__(self) -> None:
+        """Start at zero."""
+        self._lock = threading.Lock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Start again at zero."""
+        with self._lock:
+            self._inputs = self._tokens = 0
+            self._paid_inputs = self._paid_tokens = 0
+            self._outcomes: Counter[str] = Counter()
+            self._sold: Counter[bytes] = Counter()
+
+    def ended(self, outcome: str, request: EmbeddingsRequest | None = None) -> None:
+        """Count a request by its status, or by how it was dropped."""
+        with self._lock:
+            self._outcomes[outcome] += 1
+            if request is not None:
+                self._inputs += len(request.inputs)
+                self._tokens += request.tokens
+
+    def sold(self, request: EmbeddingsRequest) -> None:
+        """Count a request whose vectors were all sent, and whole: the client has paid for them."""
+        digests = [_digest(request, text) for text in request.inputs]
+        with self._lock:
+            self._paid_inputs += len(request.inputs)
+            self._paid_tokens += request.tokens
+            self._sold.update(digests)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything counted, in the shape of GET /counts."""
+        with self._lock:
+            again = {key.hex(): times for key, times in self._sold.items() if times > 1}
+            return {
+                "requests": self._outcomes.total(),
+                "inputs": self._inputs,
+                "tokens": self._tokens,
+                "statuses": dict(sorted(self._outcomes.items())),
+                "paid": {
+                    "inputs": self._paid_inputs,
+                    "tokens": self._paid_tokens,
+                    "distinct_inputs": len(self._sold),
+                    "more_than_once": again,
+                },
+            }
+
+
+def _digest(request: EmbeddingsRequest, text: str) -> bytes:
+    # The same text for another model or size is another vector, rightly paid for.
+    key = f"{request.model}\n{request.dimensions}\n{text}"
+    return hashlib.blake2b(key.encode(), digest_size=16).digest()

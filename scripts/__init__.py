@@ -1,0 +1,1 @@
+"""Programs of the checkout itself: setup, locks, packages. Never in a zip."""

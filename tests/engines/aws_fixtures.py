@@ -1,0 +1,35 @@
+"""One DynamoDB Local and one ElasticMQ for the whole test session, each started when first used."""
+
+import pytest
+
+from local.engines import dynamodb, elasticmq
+from local.engines.ready import Engine
+from tests.engines.session_engine import session_engine
+
+
+@pytest.fixture(scope="session")
+def dynamodb_engine(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> Engine:
+    """Return the session's DynamoDB with streams: name your own tables."""
+    return session_engine(
+        pytestconfig,
+        tmp_path_factory,
+        "dynamodb",
+        dynamodb.artifacts(),
+        dynamodb.launch_dynamodb,
+    )
+
+
+@pytest.fixture(scope="session")
+def dynamodb_url(dynamodb_engine: Engine) -> str:
+    """Return the URL of the session's DynamoDB with streams."""
+    return dynamodb_engine.url
+
+
+@pytest.fixture(scope="session")
+def sqs_url(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the URL of the session's SQS: name your own queues."""
+    return session_engine(
+        pytestconfig, tmp_path_factory, "sqs", elasticmq.artifacts(), elasticmq.launch_elasticmq
+    ).url

@@ -1,0 +1,43 @@
+"""The engines of the test session, and clients that talk to them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import boto3
+import pytest
+from opensearchpy import OpenSearch
+
+from tests.engines.aws_fixtures import dynamodb_engine, dynamodb_url, sqs_url
+from tests.engines.opensearch_fixture import opensearch_url
+
+__all__ = ["dynamodb_engine", "dynamodb_url", "opensearch_url", "sqs_url"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what runs on real engines, and give a first run the time to fetch them."""
+    for item in items:
+        if "engines" in item.path.parent.parts and "unit" not in item.path.parts:
+            item.add_marker(pytest.mark.engines)
+            item.add_marker(pytest.mark.timeout(600))
+
+
+@pytest.fixture
+def client() -> Callable[[str, str], Any]:
+    """Make a client of a service at an engine's URL."""
+
+    def make(service: str, url: str) -> Any:
+        return boto3.client(
+            service,  # type: ignore[call-overload]
+            endpoint_url=url,
+            region_name="us-east-1",
+            aws_access_key_id="local",
+            aws_secret_access_key="local",
+        )
+
+    return make
+
+
+@pytest.fixture
+def search_client() -> Callable[[str], OpenSearch]:
+    """Make a client of an OpenSearch node."""
+    return lambda url: OpenSearch(url)

@@ -1,0 +1,14 @@
+"""One OpenSearch node for the whole test session, for a conftest that imports the fixture."""
+
+import pytest
+
+from local.engines.opensearch import ARTIFACTS, launch_opensearch
+from tests.engines.session_engine import session_engine
+
+
+@pytest.fixture(scope="session")
+def opensearch_url(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the URL of the session's node: name your own index, others use it too."""
+    return session_engine(
+        pytestconfig, tmp_path_factory, "opensearch", ARTIFACTS, launch_opensearch
+    ).url

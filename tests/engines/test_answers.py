@@ -1,0 +1,123 @@
+"""Each engine does, through the usual client, the one thing that embedq needs it for."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from opensearchpy import OpenSearch
+
+from local.engines import dynamodb, elasticmq
+from local.engines.fetch import fetch_all
+from local.engines.java import choose_java
+from local.engines.places import place_for
+from local.engines.progress import FetchProgress
+from local.engines.ready import Engine, wait_until_ready
+
+Client = Callable[[str, str], Any]
+
+
+def test_dynamodb_streams_a_write(client: Client, dynamodb_url: str) -> None:
+    """R82: DynamoDB Local with streams."""
+    tables, streams = client("dynamodb", dynamodb_url), client("dynamodbstreams", dynamodb_url)
+    stream = tables.create_table(
+        TableName="streamed",
+        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+    )["TableDescription"]["LatestStreamArn"]
+
+    tables.put_item(TableName="streamed", Item={"id": {"S": "a"}})
+
+    [shard] = streams.describe_stream(StreamArn=stream)["StreamDescription"]["Shards"]
+    iterator = streams.get_shard_iterator(
+        StreamArn=stream, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
+    )["ShardIterator"]
+    [record] = streams.get_records(ShardIterator=iterator)["Records"]
+    assert record["dynamodb"]["NewImage"] == {"id": {"S": "a"}}
+
+
+def test_stream_records_are_indexed(dynamodb_engine: Engine) -> None:
+    """R82: writes do not get slower with every stream record."""
+    database = dynamodb_engine.process.place.data / dynamodb.DATABASE
+    with closing(sqlite3.connect(database)) as connection:
+        rows = connection.execute("SELECT name FROM sqlite_master WHERE tbl_name = 'us'")
+        names = {name for (name,) in rows}
+
+    assert set(dynamodb.STREAM_INDEXES) < names
+
+
+def test_sqs_keeps_the_order_of_a_group(client: Client, sqs_url: str) -> None:
+    """R82: ElasticMQ as SQS, with the ARNs of AWS."""
+    sqs = client("sqs", sqs_url)
+    queue = sqs.create_queue(QueueName="ordered.fifo", Attributes={"FifoQueue": "true"})["QueueUrl"]
+
+    for number in ("1", "2"):
+        sqs.send_message(
+            QueueUrl=queue, MessageBody=number, MessageGroupId="g", MessageDeduplicationId=number
+        )
+
+    answer = sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10)
+    assert [message["Body"] for message in answer["Messages"]] == ["1", "2"]
+    assert queue_arn(sqs, queue) == "arn:aws:sqs:us-east-1:000000000000:ordered.fifo"
+
+
+def test_region_and_account_of_the_queues_can_be_chosen(client: Client, tmp_path: Path) -> None:
+    """R82: the ARNs match those of the template."""
+    engine = elasticmq.launch_elasticmq(
+        fetch_all(elasticmq.artifacts(), FetchProgress()),
+        choose_java(),
+        place_for("sqs", tmp_path, in_memory=False),
+        region="eu-central-1",
+        account="123456789012",
+    )
+    try:
+        wait_until_ready([engine], log=lambda _: None)
+        sqs = client("sqs", engine.url)
+        queue = sqs.create_queue(QueueName="plain")["QueueUrl"]
+
+        assert queue_arn(sqs, queue) == "arn:aws:sqs:eu-central-1:123456789012:plain"
+        assert queue == f"{engine.url}/123456789012/plain"
+    finally:
+        engine.process.stop()
+
+
+def test_opensearch_finds_the_nearest_vector(
+    search_client: Callable[[str], OpenSearch], opensearch_url: str
+) -> None:
+    """R82: OpenSearch with k-NN, engine lucene, nested vectors and a filter."""
+    index = {
+        "settings": {"index.knn": True},
+        "mappings": {"properties": {"chunks": {"type": "nested", "properties": {"v": VECTOR}}}},
+    }
+    query = {"knn": {"chunks.v": {"vector": [1, 0.1], "k": 1, "filter": {"term": {"live": True}}}}}
+    with search_client(opensearch_url) as search:
+        search.indices.create(index="nearest", body=index)
+        for name, vector in (("east", [1, 0]), ("north", [0, 1])):
+            search.index(
+                index="nearest",
+                id=name,
+                body={"live": True, "chunks": [{"v": vector}]},
+                params={"refresh": "true", "version": 5, "version_type": "external"},
+            )
+
+        found = search.search(
+            index="nearest", body={"query": {"nested": {"path": "chunks", "query": query}}}
+        )
+
+    assert [hit["_id"] for hit in found["hits"]["hits"]] == ["east"]
+
+
+VECTOR = {
+    "type": "knn_vector",
+    "dimension": 2,
+    "method": {"name": "hnsw", "engine": "lucene", "space_type": "cosinesimil"},
+}
+
+
+def queue_arn(sqs: Any, queue: str) -> str:
+    """Return the ARN that SQS tells for a queue."""
+    answer = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])
+    return str(answer["Attributes"]["QueueArn"])

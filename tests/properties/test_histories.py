@@ -1,0 +1,164 @@
+"""Random histories on the in-memory engines: the index ends equal to the table, always."""
+
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from functions.core.entry import Entry
+from functions.core.ledger_row import Status
+from local.memory.pipeline import MemoryPipeline
+from tests.builders import make_source, make_target
+
+DOCUMENTS = ("a", "b", "c")
+TEXTS = ("alpha", "beta", "gamma", "")
+MAX_KILLS = 4  # fewer than the attempts that a document has
+CLOSED = {Status.COMPLETED, Status.DELETED, Status.SKIPPED}
+
+
+class Killed(BaseException):
+    """The process is gone; nothing of it runs any more."""
+
+
+class Interrupted:
+    """A box around a box: before and after each call, other things may happen."""
+
+    def __init__(self, box: Any, calls: set[str], happen: Callable[[], None]) -> None:
+        self._box = box
+        self._calls = calls
+        self._happen = happen
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._box, name)
+        if name not in self._calls:
+            return value
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            self._happen()
+            result = value(*args, **kwargs)
+            self._happen()
+            return result
+
+        return call
+
+
+class History:
+    """Takes random steps with the pipeline, some of them in the middle of others."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self._slow = 0  # how many of the next calls are slow
+        self._kills = 0
+        self.pipeline = MemoryPipeline(
+            [make_source(priority_attribute="priority")],
+            [make_target()],
+            around=lambda box, calls: Interrupted(box, calls, self._happen),
+        )
+        self._table = self.pipeline.tables["articles"]
+
+    def run(self, steps: int) -> None:
+        for _ in range(steps):
+            self._step()
+
+    def finish(self) -> None:
+        """Let everything come to its end, undisturbed."""
+        self._slow = 0
+        self.pipeline.drain()
+
+    def _step(self) -> None:
+        steps = [self._write, self._write, self._deliver, self._embed, self._embed]
+        rare = [self._redeliver, self._lose, self._wait, self._send_again, self._be_slow]
+        with suppress(Killed):
+            self._random.choice(steps * 2 + rare)()
+
+    def _happen(self) -> None:
+        """Let another writer, another run or a kill come between two calls of a run."""
+        if self._slow == 0:
+            return
+        self._slow -= 1
+        if self._kills < MAX_KILLS and self._random.random() < 0.1:
+            self._kills += 1
+            raise Killed
+        if self._random.random() < 0.3:
+            self.run(self._random.randint(1, 3))
+
+    def _be_slow(self) -> None:
+        self._slow = self._random.randint(1, 12)
+
+    def _write(self) -> None:
+        name = self._random.choice(DOCUMENTS)
+        if self._random.random() < 0.25:
+            self._table.delete({"id": name})
+        else:
+            self._table.put(
+                {
+                    "id": name,
+                    "body": self._random.choice(TEXTS),
+                    "priority": self._random.choice(["high", "normal", "bulk"]),
+                }
+            )
+        # Several writes within one millisecond are several versions all the same.
+        if self._random.random() < 0.5:
+            self.pipeline.clock.advance(0.001)
+
+    def _deliver(self) -> None:
+        self.pipeline.deliver_new()
+
+    def _redeliver(self) -> None:
+        """Bring old stream records again, out of order."""
+        stream = self._table.stream[: self.pipeline.read["articles"]]
+        if stream:
+            self.pipeline.deliver(self._random.choices(stream, k=self._random.randint(1, 5)))
+
+    def _embed(self) -> None:
+        if self.pipeline.queues.names:
+            queue = self._random.choice(self.pipeline.queues.names)
+            self.pipeline.run(queue, self._random.randint(1, 10))
+
+    def _lose(self) -> None:
+        """Run embed to its end, but lose the acknowledgement."""
+        if self.pipeline.queues.names:
+            queue = self._random.choice(self.pipeline.queues.names)
+            messages = self.pipeline.queues.receive(queue, 10)
+            if messages:
+                self.pipeline.embed["default"].process(messages, lambda: 120.0)
+
+    def _send_again(self) -> None:
+        """Deliver a copy of a task, as a standard queue may, or as a redrive does."""
+        rows = list(self.pipeline.ledger.rows.values())
+        if rows:
+            task = self._random.choice(rows).task
+            self.pipeline.queues.put(
+                "default/bulk", task.to_json(), group=None, deduplication_id=None
+            )
+
+    def _wait(self) -> None:
+        self.pipeline.clock.advance(self._random.choice([1, 60, 400, 1000]))
+
+
+@given(seed=st.integers(min_value=0, max_value=2**32))
+@settings(max_examples=1000, deadline=None)
+def test_index_equals_table_after_any_history(seed: int) -> None:
+    """R04 R05 R07 R31: put, edit, delete, resend, reorder, crash and slow runs lose nothing."""
+    history = History(seed)
+
+    history.run(40)
+    history.finish()
+
+    pipeline = history.pipeline
+    expected = {
+        item["id"]["S"]: item["body"]["S"]
+        for item in pipeline.tables["articles"].items.values()
+        if item["body"]["S"]
+    }
+    found = {
+        entry.document_id: "".join(chunk.text for chunk in entry.chunks)
+        for entry in pipeline.indexes["default"].entries.values()
+        if isinstance(entry, Entry)
+    }
+    assert found == expected
+    assert {row.status for row in pipeline.ledger.rows.values()} <= CLOSED
+    assert pipeline.queues.dead_letters() == []

@@ -1,0 +1,72 @@
+"""What the documents say is true: targets exist, samples are used, ids are proven."""
+
+import re
+
+from tests.repo.checkout import ROOT, files, texts
+
+TARGETS = ["help", "setup", "demo", "test", "check", "fix", "build", "synth", "deploy", "destroy"]
+TARGETS += ["bench", "clean", "lock"]
+
+
+def make_targets() -> dict[str, str]:
+    """Return every target of the Makefile with its help text, empty where it has none."""
+    rules = re.findall(
+        r"^([a-z][a-z-]*):(?!=)[^#\n]*(?:## (.+))?$", (ROOT / "Makefile").read_text(), re.MULTILINE
+    )
+    return dict(rules)
+
+
+def named_targets(text: str) -> set[str]:
+    """Return the targets that a document names in code: `make a b` or a line of a block."""
+    commands = re.findall(r"(?:`|^\$? *)make ((?:[a-z][a-z-]*(?: |\b))+)", text, re.MULTILINE)
+    return {word for command in commands for word in command.split()}
+
+
+def document_texts() -> dict[str, str]:
+    """Return every document for people."""
+    return texts("*.md")
+
+
+def test_every_target_is_there_and_has_a_help_text() -> None:
+    """Newcomer: make help tells everything that make can do."""
+    targets = make_targets()
+
+    assert sorted(targets) == sorted(TARGETS)
+    assert [name for name, text in targets.items() if not text] == []
+
+
+def test_documents_name_only_targets_that_exist() -> None:
+    """Newcomer: every make command in a document works."""
+    unknown = {
+        f"{path}: make {name}"
+        for path, text in document_texts().items()
+        for name in named_targets(text) - set(make_targets())
+    }
+
+    assert unknown == set()
+
+
+def test_a_target_is_found_in_prose_and_in_blocks() -> None:
+    """Newcomer: the search for targets sees both forms, and no ordinary sentence."""
+    text = "To make sure, run `make check test`.\n```\n$ make demo ARGS=--keep\nmake synth\n```\n"
+
+    assert named_targets(text) == {"check", "test", "demo", "synth"}
+
+
+def test_every_sample_event_is_used_by_a_test() -> None:
+    """Samples: a file in events/ that no test loads would rot."""
+    tests = "\n".join(texts("tests/*.py").values())
+
+    assert [path.name for path in files("events/*") if path.name not in tests] == []
+
+
+def test_every_requirement_named_in_a_document_is_proven_by_a_test() -> None:
+    """Requirements: an id in a document is a promise, so some test names it."""
+    proven = set(re.findall(r"\bR\d{2}\b", "\n".join(texts("tests/*.py").values())))
+    promised = {
+        (name, path)
+        for path, text in document_texts().items()
+        for name in re.findall(r"\bR\d{2}\b", text)
+    }
+
+    assert sorted(f"{name} in {path}" for name, path in promised if name not in proven) == []

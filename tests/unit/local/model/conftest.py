@@ -1,0 +1,31 @@
+"""A running model server with hashed vectors, the real SDK pointed at it, and the real model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import openai
+import pytest
+
+from local.model.minilm import MiniLmVectors
+from local.model.server import ModelServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture
+def client(server: ModelServer) -> Iterator[openai.OpenAI]:
+    with openai.OpenAI(base_url=server.url, api_key="any", max_retries=0, timeout=5) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def minilm() -> MiniLmVectors:
+    return MiniLmVectors()
