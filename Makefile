@@ -28,7 +28,7 @@ build: setup ## Build one zip per function for Lambda arm64 into build/lambda
 	@$(PY) -m scripts.build_zips
 
 synth: setup ## Synthesize every stage of cdk.json: no credentials, no network
-	@$(CDK) synth --all --quiet
+	@$(CDK) synth --quiet
 
 deploy: build ## Deploy one stage (STAGE=dev) with your AWS credentials
 	@$(CDK) deploy --all --context stage=$(STAGE) $(ARGS)

@@ -65,6 +65,7 @@ def _expected_environments(stage: str, config: StageConfig) -> dict[str, dict[st
             queues=queues[name],
             index_endpoint=_GENERATED_ADDRESS,
             api_key_secret=_GENERATED_ADDRESS,
+            stash_bucket=_GENERATED_NAME,
         )
         for name, target in targets.items()
     }

@@ -67,6 +67,7 @@ def embed_environment(
     queues: Mapping[str, str],
     index_endpoint: str,
     api_key_secret: str,
+    stash_bucket: str,
 ) -> dict[str, str]:
     return {
         "LEDGER_TABLE": ledger_table,
@@ -75,6 +76,7 @@ def embed_environment(
         "QUEUES": _compact(queues),
         "INDEX_ENDPOINT": index_endpoint,
         "API_KEY_SECRET": api_key_secret,
+        "STASH_BUCKET": stash_bucket,
     }
 
 

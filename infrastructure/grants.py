@@ -44,9 +44,11 @@ READ_STREAM = (
     "dynamodb:GetShardIterator",
     "dynamodb:ListStreams",
 )
-# https://docs.aws.amazon.com/lambda/latest/dg/with-s3.html: where Lambda leaves failed records
+# Lambda asks for it before it leaves failed records; and without it S3 answers a read of an
+# absent object with "access denied" instead of "no such key".
 LIST_BUCKET = ("s3:ListBucket",)
 WRITE_OBJECTS = ("s3:PutObject",)
+READ_AND_WRITE_OBJECTS = ("s3:GetObject", "s3:PutObject")
 READ_ITEMS = ("dynamodb:BatchGetItem",)
 SWAP_ROWS = ("dynamodb:BatchGetItem", "dynamodb:PutItem")
 SEND_TASKS = ("sqs:SendMessage",)
@@ -59,5 +61,7 @@ RECEIVE_TASKS = (
 )
 READ_SECRET = ("secretsmanager:GetSecretValue",)
 DECRYPT = ("kms:Decrypt",)
-WRITE_ENTRIES = ("es:ESHttpGet", "es:ESHttpPost", "es:ESHttpPut")
-SET_UP_INDEX = ("es:ESHttpHead", "es:ESHttpGet", "es:ESHttpPost", "es:ESHttpPut")
+# https://docs.aws.amazon.com/opensearch-service/latest/developerguide/ac.html
+READ_AND_WRITE_ENTRIES = ("es:ESHttpPost",)
+READ_MAPPING = ("es:ESHttpGet",)
+CHANGE_INDEX = ("es:ESHttpPut",)

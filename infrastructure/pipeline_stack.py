@@ -28,6 +28,7 @@ from infrastructure.outputs import Outputs
 from infrastructure.resource_names import pascal, stack_name
 from infrastructure.source_table import SourceTable, source_table
 from infrastructure.stage_config import StageConfig, index_name
+from infrastructure.stash import Stash
 from infrastructure.vector_index import VectorIndex
 
 
@@ -74,10 +75,11 @@ class PipelineStack(Stack):
         self._index = VectorIndex(
             self, "Index", stage=stage, config=config, code=code["index_setup"]
         )
-        roles = [self._embed(name, code["embed"]).role for name in self._targets]
-        if self._index.domain is not None:
-            self._index.domain.admit([self._index.setup.role, *roles])
+        self._stash = Stash(self, "Stash", config=config)
+        for name in self._targets:
+            self._embed(name, code["embed"])
         self._finish_index()
+        self._outputs.add("StashBucket", self._stash.bucket.bucket_name)
         self._outputs.add("LedgerTable", self._ledger.table.table_name)
         self._outputs.add_topics(self._topics)
 
@@ -135,7 +137,7 @@ class PipelineStack(Stack):
         self._outputs.add("EnqueueFunction", enqueue.function.function_name)
         self._outputs.add("FailedChangesBucket", failed.bucket.bucket_name)
 
-    def _embed(self, name: str, code: lambda_.Code) -> EmbedFunction:
+    def _embed(self, name: str, code: lambda_.Code) -> None:
         target = self._targets[name]
         fed_by = tuple(self._config.sources_of(name))
         embed = EmbedFunction(
@@ -152,6 +154,7 @@ class PipelineStack(Stack):
                 queues=target.lanes.urls,
                 index_endpoint=self._index.endpoint,
                 api_key_secret=target.key.arn,
+                stash_bucket=self._stash.bucket.bucket_name,
             ),
         )
         embed.read(target.lanes, after=self._index.indexes[name])
@@ -162,31 +165,31 @@ class PipelineStack(Stack):
         allow(embed.role, grants.SWAP_ROWS, [self._ledger.table.table_arn])
         allow(embed.role, grants.READ_SECRET, [target.key.arn])
         allow(embed.role, grants.DECRYPT, _keys(*tables, target.key))
+        allow(embed.role, grants.LIST_BUCKET, [self._stash.bucket.bucket_arn])
         allow(
             embed.role,
-            grants.WRITE_ENTRIES,
-            self._index.paths(f"{target.settings.index}/*"),
-            wildcard_reason="The calls below the target's own index, and no other index.",
+            grants.READ_AND_WRITE_OBJECTS,
+            [self._stash.objects_arn],
+            wildcard_reason="The stash has one object per row, named by the row's hash.",
         )
+        index = target.settings.index
+        paths = self._index.paths(f"{index}/_mget", f"{index}/_bulk")
+        allow(embed.role, grants.READ_AND_WRITE_ENTRIES, paths)
         self._alarms.watch_function(
             f"embed-{name}", embed.function, effect="Tasks wait in their lanes and are tried again."
         )
         self._outputs.add_target(
             name, lanes=target.lanes, embed=embed, index=target.settings.index, key=target.key
         )
-        return embed
 
     def _finish_index(self) -> None:
         setup = self._index.setup
         for target in self._targets.values():
             alias = target.settings.index
-            allow(
-                setup.role,
-                grants.SET_UP_INDEX,
-                self._index.paths(f"{alias}*", f"_alias/{alias}"),
-                wildcard_reason="The index behind an alias is named after it, with a suffix.",
-            )
-        allow(setup.role, grants.SET_UP_INDEX, self._index.paths("_aliases", "_cluster/settings"))
+            mapping = self._index.paths(f"{alias}/_mapping")
+            # A new index stands behind its alias, under the alias's name and a number.
+            allow(setup.role, grants.READ_MAPPING, mapping)
+            allow(setup.role, grants.CHANGE_INDEX, [*mapping, *self._index.paths(f"{alias}-1")])
         self._alarms.watch_function(
             "index-setup", setup.function, effect="A deployment waits for it or was rolled back."
         )

@@ -113,7 +113,7 @@ class SourceConfig(ConfigModel):
         try:
             fields = [field for field in string.Formatter().parse(text) if field[1] is not None]
         except ValueError as error:
-            raise _bad_text(f"is not a template ({error})") from error
+            raise _bad_text("has a brace without its partner") from error
         if not fields:
             raise _bad_text("names no attribute")
         if any(not name or spec or conversion for _, name, spec, conversion in fields):

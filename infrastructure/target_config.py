@@ -171,11 +171,15 @@ class TargetConfig(ConfigModel):
                     )
                 ]
             return []
-        length, shortens = KNOWN_MODELS[self.model]
+        length, can_shorten = KNOWN_MODELS[self.model]
+        # Embed asks no compatible provider to shorten vectors: many refuse the parameter.
+        shortens = can_shorten and self.provider != "compatible"
         given = self.vector_dimensions
         if given > length or (given < length and not shortens):
             allowed = f"1 to {length}" if shortens else f"only {length}"
-            return [Mistake(("dimensions",), f"{given} is not allowed", f"{self.model}: {allowed}")]
+            where = "" if self.provider == "openai" else f" of provider {self.provider}"
+            wrong = f"{given} is not allowed"
+            return [Mistake(("dimensions",), wrong, f"{self.model}{where}: {allowed}")]
         return []
 
 

@@ -24,13 +24,14 @@ class VectorIndex(Construct):
         super().__init__(scope, id_)
         self._stage = stage
         self._config = config
-        self.domain: SearchDomain | None = None
-        made = config.opensearch.domain
-        if made is not None:
-            self.domain = SearchDomain(self, "Search", stage=stage, config=config, domain=made)
-        self.endpoint = self.domain.endpoint if self.domain else config.opensearch.endpoint or ""
+        self.endpoint = config.opensearch.endpoint or ""
         # None: an endpoint outside AWS, where IAM grants nothing.
-        self.domain_arn = self.domain.arn if self.domain else config.opensearch.domain_arn
+        self._domain_arn = config.opensearch.domain_arn
+        if config.opensearch.domain is not None:
+            domain = SearchDomain(
+                self, "Search", stage=stage, config=config, domain=config.opensearch.domain
+            )
+            self.endpoint, self._domain_arn = domain.endpoint, domain.arn
         self.setup = PythonFunction(
             self,
             "IndexSetup",
@@ -46,7 +47,7 @@ class VectorIndex(Construct):
 
     def paths(self, *paths: str) -> list[str]:
         """Name paths of the domain as IAM resources."""
-        return [f"{self.domain_arn}/{path}" for path in paths] if self.domain_arn else []
+        return [f"{self._domain_arn}/{path}" for path in paths] if self._domain_arn else []
 
     def _index(self, target_name: str) -> CustomResource:
         target = self._config.targets[target_name]

@@ -115,7 +115,6 @@ def install_wheels(work: Path, package: Package) -> None:
     uv = os.environ.get("UV", str(Path(sys.executable).with_name("uv")))
     wheels = LAMBDA_WHEELS if package.platform == "lambda" else ("--python", sys.executable)
     command = [uv, "pip", "install", "--quiet", "--target", str(work), *wheels]
-    # The lock is whole, and leaves out on purpose what requirements/zip-excludes.txt names.
     command += ["--no-deps", "--only-binary", ":all:", "--require-hashes", "-r", str(package.lock)]
     if subprocess.run(command, check=False).returncode != 0:
         raise BuildError(f"the wheels of requirements/{package.function}.txt cannot be installed")

@@ -16,7 +16,6 @@ ROOT = Path(__file__).resolve().parent.parent
 UV = Path(sys.executable).with_name("uv")
 OLDEST_PYTHON = "3.11"
 ZIPS = ("enqueue", "embed", "index_setup")
-EXCLUDES = "requirements/zip-excludes.txt"
 
 
 def inputs_of(name: str, root: Path) -> list[Path]:
@@ -25,7 +24,7 @@ def inputs_of(name: str, root: Path) -> list[Path]:
     own = folder / f"{name}.in"
     if name in ZIPS:
         # The zips run the versions that the tests ran.
-        return [own, folder / "dev.txt", root / EXCLUDES]
+        return [own, folder / "dev.txt"]
     included = [
         folder / line.removeprefix("-r ").strip()
         for line in own.read_text().splitlines()
@@ -77,7 +76,7 @@ def compile_lock(name: str, upgrade: bool) -> None:
     command += ["--python-version", OLDEST_PYTHON, "--generate-hashes", "--no-header"]
     command += ["--output-file", f"requirements/{name}.txt"]
     if name in ZIPS:
-        command += ["--constraints", "requirements/dev.txt", "--excludes", EXCLUDES]
+        command += ["--constraints", "requirements/dev.txt"]
     if name == "model":
         command.append("--no-deps")
     if upgrade:

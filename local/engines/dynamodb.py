@@ -49,7 +49,7 @@ def launch_dynamodb(
     data = place.data
     (data / "tmp").mkdir(parents=True, exist_ok=True)
     command = (
-        str(java.program),
+        *java.command,
         "-Xmx256m",
         "-XX:+UseSerialGC",
         "--enable-native-access=ALL-UNNAMED",

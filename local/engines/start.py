@@ -86,19 +86,21 @@ def start_engines(
     *,
     log: Callable[[str], None],
     in_memory: bool = False,
+    short_lived: bool = False,
     region: str = elasticmq.REGION,
     account: str = elasticmq.ACCOUNT,
 ) -> Engines:
     """Start the engines on a folder and return when all are ready.
 
-    They live no longer than this process. In memory, their data is gone when they stop.
+    They live no longer than this process. In memory, their data is gone when they stop. For a
+    short life, as in tests, they start sooner and run slower.
     """
     folder = folder.absolute()
     _claim(folder)
     launched: list[Engine] = []
     try:
         files = fetch_engines(log)
-        java = choose_java()
+        java = choose_java(short_lived=short_lived)
         log(f"starting OpenSearch, DynamoDB Local and ElasticMQ with Java {java.version}")
         log(dynamodb.LISTENS_EVERYWHERE)
         place = partial(place_for, folder=folder, in_memory=in_memory)

@@ -12,6 +12,8 @@ from local.engines.errors import EngineError
 NOBODY = 65534
 # Folders that root can write and others can enter, best first.
 SHARED_BASES = (Path("/var/cache"), Path(tempfile.gettempdir()), Path("/var/tmp"))
+# A file beside each linked folder, with the path of the link.
+ORIGIN = ".origin"
 OTHERS_ENTER = 0o001
 OTHERS_READ = 0o004
 
@@ -52,26 +54,36 @@ def readable_copy(folder: Path, name: str) -> Path:
 
 
 def own_folder(wanted: Path) -> Path:
-    """Make a folder that the engine's user owns, and return where it really is.
+    """Make the engine's folder and return where it really is.
 
-    Where that user cannot reach the wanted place, it becomes a link to one that it can.
+    Where its user cannot reach the wanted place, that becomes a link to one that it can.
     """
-    if not is_root():
-        wanted.mkdir(parents=True, exist_ok=True)
-        return wanted
-    real = wanted
     wanted.parent.mkdir(parents=True, exist_ok=True)
-    if not is_open_to_others(wanted.parent / "any"):
-        digest = hashlib.sha256(str(wanted.absolute()).encode()).hexdigest()[:16]
-        real = _shared_folder() / "run" / digest
-        if not wanted.is_symlink():
-            # The wanted folder is new, or was deleted: so is what it stands for.
-            shutil.rmtree(real, ignore_errors=True)
-            wanted.symlink_to(real)
-            real.parent.mkdir(exist_ok=True)
-            real.parent.chmod(0o711)
+    real = wanted
+    if is_root() and not is_open_to_others(wanted.parent / "any"):
+        real = _linked_folder(wanted.absolute())
     real.mkdir(exist_ok=True)
     return real
+
+
+def _linked_folder(wanted: Path) -> Path:
+    run = _shared_folder() / "run"
+    run.mkdir(exist_ok=True)
+    run.chmod(0o711)
+    _forget_deleted(run)
+    real = run / hashlib.sha256(str(wanted).encode()).hexdigest()[:16]
+    real.with_suffix(ORIGIN).write_text(str(wanted))
+    if not wanted.is_symlink():
+        wanted.symlink_to(real)
+    return real
+
+
+def _forget_deleted(run: Path) -> None:
+    """Remove the data of links that somebody has deleted since."""
+    for origin in run.glob(f"*{ORIGIN}"):
+        if not Path(origin.read_text()).is_symlink():
+            shutil.rmtree(origin.with_suffix(""), ignore_errors=True)
+            origin.unlink(missing_ok=True)
 
 
 def open_to_others(folder: Path) -> None:

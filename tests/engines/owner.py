@@ -14,7 +14,7 @@ def tell(line: str) -> None:
 
 if __name__ == "__main__":
     try:
-        with start_engines(Path(sys.argv[1]), log=tell):
+        with start_engines(Path(sys.argv[1]), log=tell, short_lived=True):
             tell("all ready")
             sys.stdin.readline()
     except KeyboardInterrupt:

@@ -28,7 +28,7 @@ def session_engine(
     if name not in running:
         files = fetch_all(artifacts, fetch_progress(print))
         place = place_for(name, tmp.mktemp(name), in_memory=True)
-        running[name] = launch(files, choose_java(), place)
+        running[name] = launch(files, choose_java(short_lived=True), place)
         config.add_cleanup(running[name].process.stop)
         wait_until_ready([running[name]], log=print)
     return running[name]

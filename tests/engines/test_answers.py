@@ -68,7 +68,7 @@ def test_region_and_account_of_the_queues_can_be_chosen(client: Client, tmp_path
     """R82: the ARNs match those of the template."""
     engine = elasticmq.launch_elasticmq(
         fetch_all(elasticmq.artifacts(), FetchProgress()),
-        choose_java(),
+        choose_java(short_lived=True),
         place_for("sqs", tmp_path, in_memory=False),
         region="eu-central-1",
         account="123456789012",

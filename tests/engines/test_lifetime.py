@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,14 @@ from local.engines import EnginesRunningError, find_running, start_engines
 from local.engines.records import ProcessId, read_record, wait_for
 
 LIMIT_SECONDS = 30.0
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Make a folder that the user of OpenSearch can enter, unlike pytest's own."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
 
 
 @contextmanager
@@ -46,13 +55,13 @@ def all_gone(processes: tuple[ProcessId, ...]) -> bool:
 
 
 def test_a_killed_owner_leaves_no_process_and_loses_no_data(
-    tmp_path: Path,
+    folder: Path,
     client: Callable[[str, str], Any],
     search_client: Callable[[str], OpenSearch],
 ) -> None:
     """R31, R82: SIGKILL of the parent ends all engines; the next start has tables and documents."""
-    with owner_of(tmp_path, until="all ready") as owner:
-        first = find_running(tmp_path)
+    with owner_of(folder, until="all ready") as owner:
+        first = find_running(folder)
         assert first is not None
         urls = {engine.name: engine.url for engine in first.engines}
         client("dynamodb", urls["DynamoDB Local"]).create_table(
@@ -65,16 +74,16 @@ def test_a_killed_owner_leaves_no_process_and_loses_no_data(
             search.indices.create(index="kept")
             search.index(index="kept", id="a", body={"text": "kept"})
         with pytest.raises(EnginesRunningError, match=f"started by process {owner.pid}"):
-            start_engines(tmp_path, log=lambda _: None)
+            start_engines(folder, log=lambda _: None)
 
         owner.kill()
         owner.wait()
 
-        assert find_running(tmp_path) is None
+        assert find_running(folder) is None
         assert all_gone(first.processes())
 
-    with start_engines(tmp_path, log=lambda _: None) as engines:
-        second = find_running(tmp_path)
+    with start_engines(folder, log=lambda _: None, short_lived=True) as engines:
+        second = find_running(folder)
         tables = client("dynamodb", engines.dynamodb_url).list_tables()["TableNames"]
         queues = client("sqs", engines.sqs_url).list_queues().get("QueueUrls", [])
         with search_client(engines.opensearch_url) as search:
@@ -84,23 +93,23 @@ def test_a_killed_owner_leaves_no_process_and_loses_no_data(
     assert (tables, queues, document) == (["kept"], [], {"text": "kept"})
     assert second is not None
     assert all_gone(second.processes())
-    assert read_record(tmp_path) is None
+    assert read_record(folder) is None
 
 
 @pytest.mark.parametrize("moment", ["starting", "(DynamoDB Local|ElasticMQ) ready"])
-def test_ctrl_c_while_starting_leaves_no_process(moment: str, tmp_path: Path) -> None:
+def test_ctrl_c_while_starting_leaves_no_process(moment: str, folder: Path) -> None:
     """R82: Ctrl-C at any moment leaves no process behind."""
-    with owner_of(tmp_path, until=moment) as owner:
-        assert wait_for(lambda: read_record(tmp_path) is not None, LIMIT_SECONDS)
-        record = read_record(tmp_path)
+    with owner_of(folder, until=moment) as owner:
+        assert wait_for(lambda: read_record(folder) is not None, LIMIT_SECONDS)
+        record = read_record(folder)
         assert record is not None
 
         os.killpg(owner.pid, signal.SIGINT)
 
         assert owner.wait(LIMIT_SECONDS) == 0
         assert all_gone(record.processes())
-        assert read_record(tmp_path) is None
-        assert not processes_in(tmp_path)
+        assert read_record(folder) is None
+        assert not processes_in(folder)
 
 
 def processes_in(folder: Path) -> list[int]:

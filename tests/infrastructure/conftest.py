@@ -1,20 +1,18 @@
 """Each stage of cdk.json, synthesized once for all tests, with the security scan's findings."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from infrastructure.function_code import PLACEHOLDER
 from infrastructure.pipeline_app import pipeline_app
+from local.model.server import ModelServer
+from tests.infrastructure.deployment import Deployed, deployed_stage
+from tests.infrastructure.index_endpoint import index_endpoint
 from tests.infrastructure.security_scan import findings, scan
-from tests.infrastructure.synthesized import Synthesized
-
-ROOT = Path(__file__).resolve().parents[2]
-CONTEXT: dict[str, Any] = json.loads((ROOT / "cdk.json").read_text())["context"]
+from tests.infrastructure.synthesized import CONTEXT, Synthesized
 
 
 @pytest.fixture(scope="session")
@@ -38,3 +36,15 @@ def synthesized(
 ) -> Synthesized:
     """Return each stage of cdk.json in turn."""
     return synthesize(request.param)
+
+
+@pytest.fixture(scope="session")
+def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
+    """Deploy a stage with a table of its own and an existing endpoint, once for all tests."""
+    folder = tmp_path_factory.mktemp("deployed")
+    with (
+        ModelServer("hashed") as models,
+        index_endpoint() as index,
+        deployed_stage(models_url=models.url, index=index, folder=folder) as found,
+    ):
+        yield found

@@ -1,8 +1,12 @@
 """A synthesized stage as its tests see it: resources by type, references as plain text."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+CONTEXT: dict[str, Any] = json.loads((ROOT / "cdk.json").read_text())["context"]
 
 Resource = dict[str, Any]
 

@@ -66,6 +66,7 @@ def test_enqueue_never_loads_the_heavy_packages() -> None:
     ("file", "line"),
     [
         ("core/task.py", "import boto3"),
+        ("core/task.py", "if TYPE_CHECKING:\n    from mypy_boto3_sqs import SQSClient"),
         ("core/task.py", "from functions.adapters import sqs_tasks"),
         ("embed/process.py", "from functions.adapters.sqs_tasks import send"),
         ("embed/process.py", "from ..enqueue import plan"),

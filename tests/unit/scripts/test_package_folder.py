@@ -80,8 +80,8 @@ def test_the_same_content_gives_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "first.zip").read_bytes() == (tmp_path / "second.zip").read_bytes()
 
 
-def test_every_user_may_read_what_the_zip_holds(tmp_path: Path) -> None:
-    """R01: Lambda runs as another user than the one who built the zip."""
+def test_entries_have_a_fixed_mode_and_time(tmp_path: Path) -> None:
+    """R01: Lambda runs as another user than the one who built the zip; no clock shows in it."""
     write(tmp_path / "in", "a.py")
     (tmp_path / "in/a.py").chmod(0o600)
 
@@ -89,6 +89,7 @@ def test_every_user_may_read_what_the_zip_holds(tmp_path: Path) -> None:
 
     [entry] = zipfile.ZipFile(tmp_path / "out.zip").infolist()
     assert entry.external_attr >> 16 & 0o777 == 0o644
+    assert entry.date_time == (1980, 1, 1, 0, 0, 0)
 
 
 def test_a_zip_that_breaks_off_leaves_the_last_one(tmp_path: Path) -> None:

@@ -12,6 +12,11 @@ from tests.repo.checkout import ROOT
 
 LOCK = "uv==1 \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\n    # via -r dev.in\nzlib==2 \\\n"
 
+# Answers as a Python 3.8 would: --version, and -c with that version in sys.
+OLD_PYTHON = f"""[ "$1" = --version ] && echo "Python 3.8.18" && exit
+exec "{sys.executable}" -c 'import sys; sys.version_info = (3, 8, 18); exec(sys.argv[1])' "$2"
+"""
+
 
 def program(path: Path, text: str) -> None:
     """Write a small shell program."""
@@ -112,7 +117,7 @@ def bare(tmp_path: Path) -> Path:
     (tmp_path / "scripts").mkdir()
     shutil.copy(ROOT / "scripts/setup.sh", tmp_path / "scripts")
     for name in ("python3", "python3.11", "python3.12", "python3.13", "python3.14"):
-        program(tmp_path / "bin" / name, '[ "$1" = --version ] && echo "Python 3.8.18" || exit 1')
+        program(tmp_path / "bin" / name, OLD_PYTHON)
     return tmp_path
 
 

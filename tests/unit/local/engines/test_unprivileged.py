@@ -97,6 +97,18 @@ def test_data_of_a_deleted_folder_is_forgotten(closed_folder: Path) -> None:
 
 
 @root_only
+def test_data_of_a_deleted_folder_is_removed_by_the_next_start(closed_folder: Path) -> None:
+    """R82: deleted folders do not fill the disk elsewhere."""
+    wanted = closed_folder / "old" / "opensearch"
+    real = own_folder(wanted)
+    wanted.unlink()
+
+    other = own_folder(closed_folder / "new" / "opensearch")
+
+    assert (real.exists(), other.exists()) == (False, True)
+
+
+@root_only
 def test_a_shared_folder_of_somebody_else_is_refused(
     open_folder: Path, closed_folder: Path
 ) -> None:

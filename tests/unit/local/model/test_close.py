@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
+import struct
 import threading
 import time
 
@@ -19,6 +21,18 @@ def connect(server: ModelServer) -> http.client.HTTPConnection:
     return http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
 
 
+def wait_for_hang(server: ModelServer) -> None:
+    end = time.monotonic() + 5
+    while server.counts()["statuses"].get("hang") != 1:
+        assert time.monotonic() < end, "the request did not reach the server"
+
+
+def assert_ended(threads: set[threading.Thread]) -> None:
+    for thread in threads:
+        thread.join(timeout=5)
+        assert not thread.is_alive()
+
+
 def test_close_ends_idle_and_hanging_connections() -> None:
     """R82: a kept-alive client and a hanging request do not hold the server open."""
     threads_before = set(threading.enumerate())
@@ -29,9 +43,7 @@ def test_close_ends_idle_and_hanging_connections() -> None:
         assert idle.getresponse().read()
         server.faults(Fault(FaultKind.HANG))
         hanging.request("POST", "/v1/embeddings", BODY)
-        end = time.monotonic() + 5
-        while server.counts()["statuses"].get("hang") != 1:
-            assert time.monotonic() < end, "the request did not reach the server"
+        wait_for_hang(server)
 
     with pytest.raises(http.client.RemoteDisconnected):
         hanging.getresponse()
@@ -39,9 +51,20 @@ def test_close_ends_idle_and_hanging_connections() -> None:
     assert idle.sock.recv(1) == b""
     idle.close()
     hanging.close()
-    for thread in set(threading.enumerate()) - threads_before:
-        thread.join(timeout=5)
-        assert not thread.is_alive()
+    assert_ended(set(threading.enumerate()) - threads_before)
+
+
+def test_hanging_request_ends_when_its_client_leaves() -> None:
+    """R82: a thousand timeouts against a hanging server leave no thousand threads."""
+    with ModelServer() as server:
+        threads_before = set(threading.enumerate())
+        server.faults(Fault(FaultKind.HANG))
+        hanging = connect(server)
+        hanging.request("POST", "/v1/embeddings", BODY)
+        wait_for_hang(server)
+        hanging.close()
+
+        assert_ended(set(threading.enumerate()) - threads_before)
 
 
 def test_client_that_leaves_before_its_answer_is_no_error(
@@ -53,6 +76,9 @@ def test_client_that_leaves_before_its_answer_is_no_error(
         for _ in range(3):
             impatient = connect(server)
             impatient.request("POST", "/v1/embeddings", BODY)
+            assert impatient.sock is not None
+            # Ends with RST, so that the server's write really fails.
+            impatient.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             impatient.close()
         patient = connect(server)
         patient.request("POST", "/v1/embeddings", BODY)

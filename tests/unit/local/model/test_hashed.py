@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from local.model.hashed import HashedVectors
+from local.model.vectors import normalised
 
 VECTORS = HashedVectors()
 # Lone surrogates are refused before any vector is made.
@@ -56,6 +57,13 @@ def test_vectors_are_the_same_on_every_machine() -> None:
 def test_texts_without_words_are_no_zero_vectors(text: str) -> None:
     """R12: OpenSearch refuses a zero vector under cosine similarity."""
     assert np.linalg.norm(VECTORS.embed([text], 1)) == 1
+
+
+def test_row_of_zeros_is_turned_along_the_first_axis() -> None:
+    """R12: features may cancel each other out."""
+    rows = normalised(np.array([[0, 0], [3, 4]], dtype=np.float32))
+
+    np.testing.assert_allclose(rows, np.array([[1.0, 0.0], [0.6, 0.8]]), rtol=1e-6)
 
 
 def test_many_and_long_texts_are_worked_in_slices() -> None:

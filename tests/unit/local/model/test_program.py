@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from local.model.server import ModelServer
 from local.model_server import main
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parents[4]
 LIMIT_SECONDS = 20
@@ -41,6 +42,16 @@ def is_running(pid: int) -> bool:
     return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
+@contextmanager
+def killed_at_end(pid: int) -> Iterator[None]:
+    """Leave no process behind, also when a test fails."""
+    try:
+        yield
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT])
 def test_program_answers_at_the_port_it_wrote_and_ends_cleanly(
     tmp_path: Path, end: signal.Signals
@@ -48,9 +59,12 @@ def test_program_answers_at_the_port_it_wrote_and_ends_cleanly(
     """R82: no process is left behind, and no trace of an error."""
     port_file = tmp_path / "port"
     command = [*COMMAND, "--port-file", str(port_file), "--key", "k"]
-    with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    with (
+        subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process,
+        killed_at_end(process.pid),
+    ):
         wait_until(port_file.exists)
         url = f"http://127.0.0.1:{int(port_file.read_text())}/v1"
         with openai.OpenAI(base_url=url, api_key="k") as client:
@@ -77,10 +91,10 @@ def test_program_ends_with_its_parent(tmp_path: Path) -> None:
     ) as parent:
         assert parent.stdout is not None
         child = int(parent.stdout.readline())
-        wait_until(port_file.exists)
-        parent.kill()
-
-    wait_until(lambda: not is_running(child))
+        with killed_at_end(child):
+            with killed_at_end(parent.pid):
+                wait_until(port_file.exists)
+            wait_until(lambda: not is_running(child))
 
 
 def test_port_in_use_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -97,6 +97,16 @@ def test_malformed_body_is_refused_with_the_field_that_is_wrong(
     assert answer["error"]["type"] == "invalid_request_error"
 
 
+def test_azure_path_alone_names_the_model(server: ModelServer) -> None:
+    """R82: Azure's body needs no model, and the one in the path wins."""
+    path = "/openai/deployments/in-the-path/embeddings?api-version=2024-10-21"
+    without = post(server, path, '{"input": "a", "dimensions": 2}')
+    other = post(server, path, '{"model": "in-the-body", "input": "a", "dimensions": 2}')
+
+    assert (without[0], without[1]["model"]) == (200, "in-the-path")
+    assert other[1]["model"] == "in-the-path"
+
+
 @pytest.mark.parametrize(
     "path",
     [

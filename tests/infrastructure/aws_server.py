@@ -1,0 +1,60 @@
+"""moto as a local AWS, where a deployment runs index_setup for real. `python -m` it with a port.
+
+moto would run functions in Docker. Here a custom resource's function runs in the server itself;
+streams and queues are left alone, so that a test hands their records on as Lambda would.
+"""
+
+import importlib
+import json
+import os
+import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+from typing import Any
+
+from moto.awslambda.models import LambdaFunction
+from moto.cloudformation.models import cloudformation_backends
+from moto.server import main
+
+
+class Context:
+    """What index_setup asks of Lambda's context: it may not wait for an index here."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        return 1000
+
+
+class Answer(BaseHTTPRequestHandler):
+    """CloudFormation's response URL; moto's own is not reached by a request without a signature."""
+
+    def do_PUT(self) -> None:
+        answer = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        _, _, _, region, account, _ = answer["StackId"].split(":", 5)
+        stack = cloudformation_backends[account][region].get_stack(answer["StackId"])
+        if answer["Status"] == "SUCCESS":
+            resource = stack.get_custom_resource(answer["LogicalResourceId"])
+            resource.set_data(answer.get("Data", {}))
+            stack.verify_readiness()
+        else:
+            stack.status = "CREATE_FAILED"
+        self.send_response(200)
+        self.end_headers()
+
+
+def invoke(self: LambdaFunction, body: str, *_: Any) -> str:
+    """Run a custom resource's function; answer anything else with nothing done."""
+    event = json.loads(body)
+    if "ResponseURL" not in event:
+        return ""
+    with HTTPServer(("127.0.0.1", 0), Answer) as answers:
+        Thread(target=answers.handle_request, daemon=True).start()
+        event["ResponseURL"] = f"http://127.0.0.1:{answers.server_port}/"
+        os.environ.update(self.environment_vars)
+        module, name = str(self.handler).rsplit(".", 1)
+        getattr(importlib.import_module(module), name)(event, Context())
+    return ""
+
+
+if __name__ == "__main__":
+    LambdaFunction.invoke = invoke  # type: ignore[method-assign,assignment]
+    main(["-H", "127.0.0.1", "-p", sys.argv[1]])

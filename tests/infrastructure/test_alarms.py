@@ -1,0 +1,71 @@
+"""Alarms: whom they tell, what they say."""
+
+from typing import Any
+
+from tests.infrastructure.synthesized import Synthesized
+
+
+def alarms(synthesized: Synthesized, metric: str) -> list[dict[str, Any]]:
+    """Return the alarms on a metric."""
+    found = synthesized.properties("AWS::CloudWatch::Alarm")
+    return [alarm for alarm in found if alarm["MetricName"] == metric]
+
+
+def dimension(alarm: dict[str, Any]) -> str:
+    """Return what an alarm watches."""
+    value: str = alarm["Dimensions"][0]["Value"]
+    return value
+
+
+def test_every_queue_is_watched(synthesized: Synthesized) -> None:
+    """R61: DLQs that are not empty, and the oldest task of each lane."""
+    dead = {dimension(a) for a in alarms(synthesized, "ApproximateNumberOfMessagesVisible")}
+    aged = {dimension(a) for a in alarms(synthesized, "ApproximateAgeOfOldestMessage")}
+    names = set(synthesized.resources("AWS::SQS::Queue"))
+
+    assert {name.removesuffix(".QueueName") for name in dead | aged} == names
+    assert all("DeadLetters" in name for name in dead)
+    assert not any("DeadLetters" in name for name in aged)
+
+
+def test_every_function_and_stream_is_watched(synthesized: Synthesized) -> None:
+    """R61: errors and throttles of each function, age and failures of each stream."""
+    functions = set(synthesized.resources("AWS::Lambda::Function"))
+    (enqueue,) = synthesized.functions("enqueue")
+    set_aside = alarms(synthesized, "OnFailureDestinationDeliveredEventCount")
+
+    assert {dimension(alarm) for alarm in alarms(synthesized, "Errors")} == functions
+    assert {dimension(alarm) for alarm in alarms(synthesized, "Throttles")} == functions
+    assert [dimension(alarm) for alarm in alarms(synthesized, "IteratorAge")] == [enqueue]
+    assert len(set_aside) == len(synthesized.mappings(enqueue))
+
+
+def test_each_alarm_says_what_it_means_and_what_to_do(synthesized: Synthesized) -> None:
+    """R61: at least what happened, its effect and a next step; silence is not alarming."""
+    for alarm in synthesized.properties("AWS::CloudWatch::Alarm"):
+        assert alarm["AlarmDescription"].count(".") >= 3
+        assert len(alarm["AlarmDescription"]) <= 1024
+        assert alarm["TreatMissingData"] == "notBreaching"
+        assert len(alarm["AlarmActions"]) == 1
+
+
+def test_two_topics_tell_the_people_named_in_cdk_json(synthesize: Any) -> None:
+    """R61: warning and critical, each with its own addresses."""
+    subscriptions = synthesize("example").properties("AWS::SNS::Subscription")
+    told = sorted((s["TopicArn"][:9], s["Endpoint"]) for s in subscriptions)
+
+    assert told == [
+        ("TopicsCri", "on-call@example.com"),
+        ("TopicsCri", "team@example.com"),
+        ("TopicsWar", "team@example.com"),
+    ]
+
+
+def test_alarms_may_publish_to_encrypted_topics(synthesized: Synthesized) -> None:
+    """R84: a topic policy replaces the default one, and the default key shuts CloudWatch out."""
+    (key,) = synthesized.properties("AWS::KMS::Key")
+    documents = [p["PolicyDocument"] for p in synthesized.properties("AWS::SNS::TopicPolicy")]
+    for document in [*documents, key["KeyPolicy"]]:
+        allowed = [s for s in document["Statement"] if s["Effect"] == "Allow"]
+        assert {"Service": "cloudwatch.amazonaws.com"} in [s["Principal"] for s in allowed]
+    assert all("KmsMasterKeyId" in topic for topic in synthesized.properties("AWS::SNS::Topic"))

@@ -1,0 +1,181 @@
+"""Least privilege: every statement names what it allows, and to what."""
+
+from typing import Any
+
+import pytest
+from aws_cdk import App, Stack
+from aws_cdk import aws_iam as iam
+
+from infrastructure.grants import allow
+from tests.infrastructure.synthesized import Synthesized
+
+# The only resources that a function's policy does not name whole, each with its reason.
+WILDCARDS = (
+    "/aws/lambda/*",  # Lambda names the objects of failed records itself.
+    "/stash/*",  # One object per row, named by the row's hash.
+)
+# X-Ray's two actions take no resource.
+XRAY = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
+
+
+def statements(synthesized: Synthesized, role: str = "") -> list[dict[str, Any]]:
+    """Return the statements of the functions' policies, of one role or of all."""
+    return [
+        {**statement, "Action": as_list(statement["Action"]), "Resource": as_list(resource)}
+        for policy in synthesized.properties("AWS::IAM::Policy")
+        if role in policy["PolicyName"]
+        for statement in policy["PolicyDocument"]["Statement"]
+        for resource in [statement["Resource"]]
+    ]
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return a list, also of one."""
+    return value if isinstance(value, list) else [value]
+
+
+def test_no_action_has_a_wildcard_and_no_managed_policy_is_attached(
+    synthesized: Synthesized,
+) -> None:
+    """R84: actions are written out."""
+    roles = synthesized.properties("AWS::IAM::Role")
+
+    assert all("ManagedPolicyArns" not in role for role in roles)
+    assert [
+        action
+        for statement in statements(synthesized)
+        for action in statement["Action"]
+        if "*" in action
+    ] == []
+
+
+def test_every_resource_wildcard_has_a_written_reason(synthesized: Synthesized) -> None:
+    """R84: what is not named whole is one of a short list."""
+    for statement in statements(synthesized):
+        for resource in statement["Resource"]:
+            if resource == "*":
+                assert set(statement["Action"]) == XRAY
+            else:
+                assert "*" not in resource or resource.endswith(WILDCARDS)
+
+
+@pytest.mark.parametrize(
+    ("role", "actions"),
+    [
+        (
+            "EnqueueRole",
+            {
+                "dynamodb:BatchGetItem",
+                "dynamodb:DescribeStream",
+                "dynamodb:GetRecords",
+                "dynamodb:GetShardIterator",
+                "dynamodb:ListStreams",
+                "dynamodb:PutItem",
+                "s3:ListBucket",
+                "s3:PutObject",
+                "sqs:SendMessage",
+            },
+        ),
+        (
+            "TargetDefaultEmbedRole",
+            {
+                "dynamodb:BatchGetItem",
+                "dynamodb:PutItem",
+                "es:ESHttpPost",
+                "s3:GetObject",
+                "s3:ListBucket",
+                "s3:PutObject",
+                "secretsmanager:GetSecretValue",
+                "sqs:ChangeMessageVisibility",
+                "sqs:DeleteMessage",
+                "sqs:GetQueueAttributes",
+                "sqs:ReceiveMessage",
+                "sqs:SendMessage",
+            },
+        ),
+        (
+            "IndexSetupRole",
+            {"es:ESHttpGet", "es:ESHttpPut"},
+        ),
+    ],
+)
+def test_function_may_do_what_it_does_and_no_more(
+    synthesize: Any, role: str, actions: set[str]
+) -> None:
+    """R84: the whole list of each role."""
+    granted = {a for s in statements(synthesize("dev"), role) for a in s["Action"]}
+
+    assert granted == actions | {"logs:CreateLogStream", "logs:PutLogEvents", *XRAY}
+
+
+def test_source_tables_are_never_written(synthesized: Synthesized) -> None:
+    """R84: the only table a function writes is the ledger."""
+    written = {
+        resource
+        for statement in statements(synthesized)
+        if "dynamodb:PutItem" in statement["Action"]
+        for resource in statement["Resource"]
+    }
+
+    assert len(written) == 1
+    assert written.pop().startswith("LedgerTable")
+
+
+def test_embed_sends_only_to_lanes_that_keep_order(synthesized: Synthesized) -> None:
+    """R84: what comes back goes to high, normal or the source's own lane."""
+    queues = synthesized.resources("AWS::SQS::Queue")
+    for name in synthesized.functions("embed"):
+        role = name.split("EmbedFunction")[0]
+        sent = [
+            queues[resource.removesuffix(".Arn")]["Properties"]
+            for statement in statements(synthesized, f"{role}EmbedRole")
+            if statement["Action"] == ["sqs:SendMessage"]
+            for resource in statement["Resource"]
+        ]
+        assert sent
+        assert all(queue["FifoQueue"] for queue in sent)
+        assert not any("dead-letters" in queue["QueueName"] for queue in sent)
+
+
+def test_functions_reach_only_paths_of_their_own_index(synthesize: Any) -> None:
+    """R84, R14: no target's function can write another target's index."""
+    domain = "arn:aws:es:eu-west-1:123456789012:domain/example"
+    reached = {
+        (role, action, resource.removeprefix(domain))
+        for role in ("TargetDefaultEmbedRole", "TargetLargeEmbedRole", "IndexSetupRole")
+        for statement in statements(synthesize("example"), role)
+        for action in statement["Action"]
+        for resource in statement["Resource"]
+        if action.startswith("es:")
+    }
+    embeds = {
+        (f"Target{name.capitalize()}EmbedRole", "es:ESHttpPost", f"/embedq-example-{name}/{call}")
+        for name in ("default", "large")
+        for call in ("_bulk", "_mget")
+    }
+    setup = {
+        ("IndexSetupRole", f"es:ESHttp{method}", f"/embedq-example-{name}{path}")
+        for name in ("default", "large")
+        for method, path in (("Get", "/_mapping"), ("Put", "/_mapping"), ("Put", "-1"))
+    }
+
+    assert reached == embeds | setup
+
+
+def test_domain_is_encrypted_and_open_to_nobody_by_itself(synthesize: Any) -> None:
+    """R84: what a domain policy allowed, it would allow beside the functions' own policies."""
+    (domain,) = synthesize("dev").properties("AWS::OpenSearchService::Domain")
+
+    assert "AccessPolicies" not in domain
+    assert domain["AdvancedOptions"] == {"rest.action.multi.allow_explicit_index": "false"}
+    assert domain["EncryptionAtRestOptions"] == {"Enabled": True}
+    assert domain["NodeToNodeEncryptionOptions"] == {"Enabled": True}
+    assert domain["DomainEndpointOptions"]["EnforceHTTPS"] is True
+
+
+def test_wildcard_without_a_reason_cannot_be_granted() -> None:
+    """R84: the way to grant asks for the reason."""
+    role = iam.Role(Stack(App(), "Any"), "Role", assumed_by=iam.AccountRootPrincipal())
+
+    with pytest.raises(ValueError, match="a wildcard needs a reason"):
+        allow(role, ["s3:GetObject"], ["arn:aws:s3:::bucket/*"])

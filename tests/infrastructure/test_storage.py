@@ -1,0 +1,103 @@
+"""What holds data: encrypted, recoverable, and kept or removed as the stage says."""
+
+from typing import Any
+
+import pytest
+
+from tests.infrastructure.synthesized import Synthesized
+
+
+def ledger(synthesized: Synthesized) -> dict[str, Any]:
+    """Return the ledger's table."""
+    (found,) = [
+        table
+        for table in synthesized.properties("AWS::DynamoDB::Table")
+        if table["KeySchema"][0]["AttributeName"] == "row_key"
+    ]
+    return found
+
+
+def test_ledger_has_a_sparse_index_over_open_rows_and_forgets_by_itself(
+    synthesized: Synthesized,
+) -> None:
+    """R84: what the ledger adapter writes is what the table indexes and expires."""
+    table = ledger(synthesized)
+
+    assert table["KeySchema"] == [{"AttributeName": "row_key", "KeyType": "HASH"}]
+    assert table["TimeToLiveSpecification"] == {"AttributeName": "expires_at", "Enabled": True}
+    assert table["GlobalSecondaryIndexes"] == [
+        {
+            "IndexName": "open",
+            "KeySchema": [
+                {"AttributeName": "open_shard", "KeyType": "HASH"},
+                {"AttributeName": "due_ms", "KeyType": "RANGE"},
+            ],
+            "Projection": {"NonKeyAttributes": ["status", "lane"], "ProjectionType": "INCLUDE"},
+        }
+    ]
+
+
+def test_tables_are_encrypted_recoverable_and_on_demand(synthesized: Synthesized) -> None:
+    """R84: encryption at rest and 35 days of recovery for everything we make."""
+    for table in synthesized.properties("AWS::DynamoDB::Table"):
+        assert table["SSESpecification"] == {"SSEEnabled": True}
+        assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+        assert table["BillingMode"] == "PAY_PER_REQUEST"
+
+
+def test_what_is_set_aside_is_encrypted_private_and_expires(synthesized: Synthesized) -> None:
+    """R84: whole records for a month, paid vectors for two days."""
+    buckets = synthesized.properties("AWS::S3::Bucket")
+
+    for bucket in buckets:
+        assert bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+        assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
+    kept = [b["LifecycleConfiguration"]["Rules"][0]["ExpirationInDays"] for b in buckets]
+    assert sorted(kept) == [2, 30]
+
+
+@pytest.mark.parametrize(("stage", "policy"), [("dev", "Delete"), ("prod", "Retain")])
+def test_data_stays_or_goes_with_the_stack_as_the_stage_says(
+    synthesize: Any, stage: str, policy: str
+) -> None:
+    """R01: removal is configuration."""
+    holders = (
+        "AWS::DynamoDB::Table",
+        "AWS::S3::Bucket",
+        "AWS::Logs::LogGroup",
+        "AWS::OpenSearchService::Domain",
+        "AWS::SecretsManager::Secret",
+        "AWS::KMS::Key",
+        "Custom::EmbedqIndex",
+    )
+    for kind in holders:
+        found = synthesize(stage).resources(kind).values()
+        assert {resource["DeletionPolicy"] for resource in found} == {policy}, kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "owner"),
+    [
+        ("AWS::SQS::QueuePolicy", "AWS::SQS::Queue"),
+        ("AWS::S3::BucketPolicy", "AWS::S3::Bucket"),
+        ("AWS::SNS::TopicPolicy", "AWS::SNS::Topic"),
+    ],
+)
+def test_nothing_is_reached_without_tls(synthesized: Synthesized, kind: str, owner: str) -> None:
+    """R84: encryption in transit, on every queue, bucket and topic."""
+    policies = synthesized.properties(kind)
+
+    assert len(policies) == len(synthesized.resources(owner))
+    for policy in policies:
+        assert any(
+            statement["Effect"] == "Deny"
+            and statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+            for statement in policy["PolicyDocument"]["Statement"]
+        )
+
+
+def test_secret_is_made_empty(synthesize: Any) -> None:
+    """R84: no key in a template, and no invented one that looks like a key."""
+    (secret,) = synthesize("dev").properties("AWS::SecretsManager::Secret")
+
+    assert set(secret) == {"Description"}
