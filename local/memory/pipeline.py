@@ -33,6 +33,7 @@ class MemoryPipeline:
         targets: Sequence[TargetSettings],
         *,
         embedders: Mapping[str, Embedder] | None = None,
+        indexes: Mapping[str, MemoryIndex] | None = None,
         around: Callable[[Any, set[str]], Any] = lambda box, _: box,
     ) -> None:
         """`around` may wrap each box that a function talks to: given the box and its calls."""
@@ -41,7 +42,9 @@ class MemoryPipeline:
         self.ledger = MemoryLedger()
         self.queues = MemoryQueues(self.clock)
         self.tables = {source.name: MemoryTable(source, self.clock) for source in sources}
-        self.indexes = {target.name: MemoryIndex(target.dimensions) for target in targets}
+        self.indexes = indexes or {
+            target.name: MemoryIndex(target.dimensions) for target in targets
+        }
         self.embedders = embedders or {
             target.name: HashedEmbedder(target.dimensions) for target in targets
         }

@@ -1,0 +1,72 @@
+"""Ids: what makes two things the same, within the limits of DynamoDB, SQS and OpenSearch."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from functions.core.identity import (
+    DocumentId,
+    MalformedKeyError,
+    deduplication_id,
+    document_id,
+    entry_id,
+    message_group,
+    row_key,
+)
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
+LONG = DocumentId("é" * 1024)
+
+
+@given(one=st.tuples(TEXT, TEXT), other=st.tuples(TEXT, TEXT))
+def test_different_composite_keys_get_different_ids(
+    one: tuple[str, str], other: tuple[str, str]
+) -> None:
+    """R02: partition and sort key are joined without ever meeting another pair."""
+    ids = [document_id({"pk": {"S": pk}, "sk": {"S": sk}}, ["pk", "sk"]) for pk, sk in (one, other)]
+
+    assert (ids[0] == ids[1]) == (one == other)
+
+
+def test_single_key_is_the_id_itself() -> None:
+    """R02: a document is called what the user calls it."""
+    assert document_id({"id": {"S": "a|b%"}}, ["id"]) == "a|b%"
+
+
+@pytest.mark.parametrize(
+    ("key", "reason"),
+    [
+        ({"other": {"S": "a"}}, r"\['other'\], the source is configured with \['id'\]"),
+        ({}, r"the item's key has \[\]"),
+        ({"id": {"S": "\ud800"}}, "not valid Unicode"),
+    ],
+    ids=["other attribute", "no key", "half a surrogate pair"],
+)
+def test_key_that_does_not_fit_is_refused(key: dict[str, dict[str, str]], reason: str) -> None:
+    """R02: a wrong key is told in words."""
+    with pytest.raises(MalformedKeyError, match=reason):
+        document_id(key, ["id"])
+
+
+def test_ids_of_the_longest_key_fit_every_limit() -> None:
+    """R04 R11: 2,048 bytes of id fit a row key, an index id, a group and a deduplication id."""
+    assert len(row_key("default", "articles", LONG).encode()) <= 2048
+    assert len(entry_id("articles", LONG).encode()) <= 512
+    assert len(message_group("articles", LONG)) <= 128
+    assert len(deduplication_id(row_key("default", "articles", LONG), 1)) <= 128
+
+
+def test_document_cannot_pose_as_a_hashed_one() -> None:
+    """R11: the hash of a long id is no other document's id."""
+    hashed = entry_id("articles", LONG)
+
+    posing = entry_id("articles", DocumentId(hashed.removeprefix("articles/")))
+
+    assert posing != hashed
+
+
+def test_each_version_is_another_task() -> None:
+    """R04: A -> B -> A has three deduplication ids."""
+    row = row_key("default", "articles", DocumentId("a"))
+
+    assert len({deduplication_id(row, version) for version in (1, 2, 3)}) == 3

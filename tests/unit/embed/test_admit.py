@@ -1,0 +1,81 @@
+"""The check at receive, row by row."""
+
+from typing import Any
+
+import pytest
+
+from functions.core.ledger_row import LedgerRow, Status
+from functions.core.retry_policy import RetryPolicy
+from functions.embed.admit import Admission, Verdict, admit
+from tests.builders import NOW_MS, make_message, make_row, make_task
+
+POLICY = RetryPolicy(max_attempts=3)
+
+
+def check(row: LedgerRow | None, version: int = NOW_MS, **message: Any) -> Admission:
+    return admit(
+        make_task(version=version), make_message(**message), row, policy=POLICY, now_ms=NOW_MS + 9
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "version", "verdict"),
+    [
+        (None, NOW_MS, Verdict.UNKNOWN),
+        (make_row(), NOW_MS - 1, Verdict.SUPERSEDED),
+        (make_row(status=Status.COMPLETED), NOW_MS - 1, Verdict.SUPERSEDED),
+        (make_row(status=Status.COMPLETED), NOW_MS, Verdict.DONE),
+        (make_row(status=Status.DELETED), NOW_MS, Verdict.DONE),
+        (make_row(status=Status.SKIPPED), NOW_MS, Verdict.DONE),
+        (make_row(status=Status.PENDING), NOW_MS, Verdict.WORK),
+        (make_row(status=Status.PROCESSING, receive_count=1), NOW_MS, Verdict.WORK),
+    ],
+)
+def test_ledger_decides_about_a_task(row: LedgerRow | None, version: int, verdict: Verdict) -> None:
+    """R05: superseded and finished tasks cost nothing."""
+    assert check(row, version).verdict is verdict
+
+
+def test_started_row_tells_what_runs() -> None:
+    """R28: status, time, receives and the limit of attempts."""
+    row = check(make_row(next_attempt_ms=5), receive_count=4).row
+
+    assert row is not None
+    assert (row.status, row.receive_count, row.max_attempts) == (Status.PROCESSING, 4, 3)
+    assert (row.last_attempt_ms, row.next_attempt_ms) == (NOW_MS + 9, None)
+
+
+def test_run_that_died_is_charged() -> None:
+    """R22 R31: a receive that the row does not know, while it is in work."""
+    row = check(make_row(status=Status.PROCESSING, receive_count=1), receive_count=2).row
+
+    assert row is not None
+    assert (row.attempts, [error.kind for error in row.errors]) == (1, ["resource"])
+
+
+def test_document_that_kills_every_run_is_given_up() -> None:
+    """R24 R31: it ends, with its reason, instead of killing for ever."""
+    admission = check(
+        make_row(status=Status.PROCESSING, receive_count=2, attempts=2), receive_count=3
+    )
+
+    assert admission.verdict is Verdict.DEAD
+    assert admission.row is not None
+    assert admission.row.status is Status.FAILED_MAX_RETRIES
+
+
+@pytest.mark.parametrize(
+    ("sent_ms", "verdict"), [(NOW_MS, Verdict.DEAD), (NOW_MS + 6, Verdict.WORK)]
+)
+def test_only_a_message_sent_after_the_failure_is_a_new_life(
+    sent_ms: int, verdict: Verdict
+) -> None:
+    """R20 R41: a redriven task starts anew; another copy of the failed one does not."""
+    failed = make_row(status=Status.FAILED, failed_ms=NOW_MS + 5, attempts=3, reason="bad")
+
+    admission = check(failed, sent_ms=sent_ms)
+
+    assert admission.verdict is verdict
+    if verdict is Verdict.WORK:
+        assert admission.row is not None
+        assert (admission.row.attempts, admission.row.reason) == (0, None)

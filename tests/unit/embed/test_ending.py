@@ -1,0 +1,118 @@
+"""Endings -> rows: what each one makes of the ledger and the message."""
+
+import pytest
+
+from functions.core.failure import Failure, FailureKind
+from functions.core.ledger_row import COMPLETED_ROW_SECONDS, LedgerRow, Status
+from functions.core.retry_policy import RetryPolicy
+from functions.embed.ending import (
+    Buried,
+    Conclusion,
+    Ending,
+    Failed,
+    Indexed,
+    Superseded,
+    Untouched,
+    conclude,
+)
+from tests.builders import NOW_MS, make_row
+
+WORKED = make_row(status=Status.PROCESSING, attempts=1, stashed=True)
+BROKEN = Failure(FailureKind.PROVIDER_ERROR, "503")
+
+
+def end(ending: Ending, row: LedgerRow = WORKED) -> Conclusion:
+    return conclude(
+        row, ending, policy=RetryPolicy(max_attempts=3), model="m", jitter=0, now_ms=NOW_MS
+    )
+
+
+def row_of(conclusion: Conclusion) -> LedgerRow:
+    assert conclusion.row is not None
+    return conclusion.row
+
+
+def test_indexed_completes() -> None:
+    """R27 R28 R46: what the index holds, what it cost, and when the row may go."""
+    row = row_of(end(Indexed("hash", 3, tokens=42)))
+
+    assert (row.status, row.content_hash, row.attempts) == (Status.COMPLETED, "hash", 2)
+    assert (row.chunks_total, row.chunks_done, row.tokens, row.model) == (3, 3, 42, "m")
+    assert (row.completed_ms, row.expires_at) == (NOW_MS, NOW_MS // 1000 + COMPLETED_ROW_SECONDS)
+    assert row.stashed is False
+
+
+@pytest.mark.parametrize(
+    ("reason", "status"), [(None, Status.DELETED), ("the text is empty", Status.SKIPPED)]
+)
+def test_buried_is_deleted_or_skipped(reason: str | None, status: Status) -> None:
+    """R07 R32: a reason tells why a document that exists is not found; neither row expires."""
+    row = row_of(end(Buried(reason, "hash")))
+
+    assert (row.status, row.reason, row.expires_at) == (status, reason, None)
+
+
+def test_failed_attempt_waits_for_the_next() -> None:
+    """R20 R28: backoff, the error in the history, the time of the next attempt."""
+    conclusion = end(Failed(BROKEN, "hash"))
+    row = row_of(conclusion)
+
+    assert conclusion.again_in_seconds == 2
+    assert (row.status, row.attempts, row.next_attempt_ms) == (Status.PENDING, 2, NOW_MS + 2000)
+    assert [(error.kind, error.message) for error in row.errors] == [("provider_error", "503")]
+    assert row.content_hash is None
+
+
+def test_last_attempt_closes_the_row() -> None:
+    """R24 R28: out of attempts; the same text written again is tried again."""
+    conclusion = end(Failed(BROKEN, "hash"), make_row(status=Status.PROCESSING, attempts=2))
+    row = row_of(conclusion)
+
+    assert conclusion.again_in_seconds == 0
+    assert (row.status, row.failed_ms, row.content_hash) == (
+        Status.FAILED_MAX_RETRIES,
+        NOW_MS,
+        None,
+    )
+
+
+def test_permanent_failure_keeps_the_hash_of_what_failed() -> None:
+    """R24: a counter ticking on a poison document does not flood the dead letters."""
+    row = row_of(end(Failed(Failure(FailureKind.INVALID_INPUT, "no"), "hash")))
+
+    assert (row.status, row.content_hash, row.reason) == (
+        Status.FAILED,
+        "hash",
+        "invalid_input: no",
+    )
+
+
+def test_throttled_attempt_is_not_charged() -> None:
+    """R23: a 429 spends nothing."""
+    row = row_of(end(Failed(Failure(FailureKind.THROTTLED, "429", 30))))
+
+    assert (row.attempts, row.next_attempt_ms) == (1, NOW_MS + 30_000)
+
+
+def test_untouched_goes_back_as_it_was() -> None:
+    """R31: no attempt, no error."""
+    conclusion = end(Untouched(stashed=True))
+    row = row_of(conclusion)
+
+    assert (row.status, row.attempts, row.errors, row.stashed) == (Status.PENDING, 1, (), True)
+    assert conclusion.again_in_seconds == 0
+
+
+def test_superseded_touches_no_row() -> None:
+    """R05: the newer version's row is its own."""
+    assert end(Superseded()).row is None
+
+
+def test_history_is_bounded() -> None:
+    """R28: the last ten errors, each with at most 500 characters."""
+    row = WORKED
+    for number in range(15):
+        row = row_of(end(Failed(Failure(FailureKind.THROTTLED, f"{number} " + "x" * 600)), row))
+
+    assert [error.message.split()[0] for error in row.errors] == [str(n) for n in range(5, 15)]
+    assert {len(error.message) for error in row.errors} == {500}

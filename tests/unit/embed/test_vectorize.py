@@ -1,0 +1,120 @@
+"""Paying for pieces: halving, stopping, deadlines."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from functions.core.failure import (
+    Failure,
+    FailureError,
+    FailureKind,
+    RefusedRequestError,
+    TooLargeRequestError,
+)
+from functions.core.ports import Embedded
+from functions.embed.packing import Piece
+from functions.embed.vectorize import Vectors, vectorize
+from local.memory.embedder import HashedEmbedder
+
+REFUSED = Failure(FailureKind.INVALID_INPUT, "400")
+THROTTLED = Failure(FailureKind.THROTTLED, "429")
+BROKEN = Failure(FailureKind.PROVIDER_ERROR, "503")
+
+
+class PickyEmbedder(HashedEmbedder):
+    """Refuses poison, and requests above a size."""
+
+    def __init__(self, *, most: int = 1000) -> None:
+        super().__init__(8)
+        self._most = most
+
+    def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+        answer = super().embed(texts, timeout_seconds=timeout_seconds)
+        if len(texts) > self._most:
+            raise TooLargeRequestError(REFUSED)
+        for text in texts:
+            if "poison" in text:
+                raise RefusedRequestError(REFUSED)
+            if "busy" in text:
+                raise FailureError(THROTTLED)
+            if "broken" in text:
+                raise FailureError(BROKEN)
+        return answer
+
+
+def pieces(*texts: str) -> list[Piece]:
+    return [Piece(f"{n}", text, 10, n) for n, text in enumerate(texts)]
+
+
+def buy(
+    embedder: HashedEmbedder, *texts: str, max_tokens: int = 1000, seconds: float = 60
+) -> Vectors:
+    return vectorize(pieces(*texts), embedder, max_tokens=max_tokens, seconds_left=lambda: seconds)
+
+
+def test_batch_is_one_request() -> None:
+    """R09: all documents of a batch share a request."""
+    embedder = PickyEmbedder()
+
+    bought = buy(embedder, *[f"text {n}" for n in range(10)])
+
+    assert len(embedder.requests) == 1
+    assert len(bought.paid) == 10
+
+
+def test_guilty_document_stands_alone() -> None:
+    """R10: the other nine go through in the same invocation."""
+    bought = buy(PickyEmbedder(), *[f"text {n}" for n in range(9)], "poison")
+
+    assert bought.failed == {"9": REFUSED}
+    assert len(bought.paid) == 9
+
+
+def test_halving_costs_few_requests() -> None:
+    """R10: about two per halving, not one per document."""
+    bought = buy(PickyEmbedder(), "poison", *[f"text {n}" for n in range(63)])
+
+    assert bought.requests <= 13
+
+
+def test_request_above_the_accounts_limit_is_split_until_it_passes() -> None:
+    """R10 R23: waiting would never help."""
+    bought = buy(PickyEmbedder(most=3), *[f"text {n}" for n in range(10)])
+
+    assert len(bought.paid) == 10
+    assert bought.failed == {}
+
+
+def test_one_piece_that_is_too_large_fails_alone() -> None:
+    """R10: nothing is left to split."""
+    bought = buy(PickyEmbedder(most=0), "one", "two")
+
+    assert bought.failed == {"0": REFUSED, "1": REFUSED}
+
+
+@pytest.mark.parametrize(
+    ("text", "requests", "paid"),
+    [("busy", 1, 0), ("broken", 3, 2)],
+    ids=["throttled stops all", "broken goes on"],
+)
+def test_after_a_failed_request(text: str, requests: int, paid: int) -> None:
+    """R22 R23: a throttled provider is left alone; another failure is that request's own."""
+    bought = buy(PickyEmbedder(), text, "two", "three", max_tokens=10)
+
+    assert (bought.requests, len(bought.paid), len(bought.failed)) == (requests, paid, 3 - paid)
+
+
+def test_request_without_time_to_finish_is_not_sent() -> None:
+    """R09 R13: what the deadline leaves untouched is handed back, not failed."""
+    embedder = PickyEmbedder()
+
+    bought = buy(embedder, "one", seconds=15)
+
+    assert (bought.untouched, embedder.requests) == ({"0"}, [])
+
+
+def test_tokens_are_shared_by_size() -> None:
+    """R28: each document knows what it cost."""
+    bought = buy(PickyEmbedder(), "one two three", "four five six")
+
+    assert bought.tokens == {"0": 3, "1": 3}

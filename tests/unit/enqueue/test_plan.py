@@ -1,0 +1,161 @@
+"""The decision table of versions, row by row."""
+
+from typing import Any
+
+import pytest
+
+from functions.core.document import Document, Unusable, content_hash
+from functions.core.lane import Lane
+from functions.core.ledger_row import LedgerRow, Status
+from functions.enqueue.plan import Outcome, Plan, choose_lane, plan_change
+from tests.builders import NOW_MS, make_change, make_position, make_row, make_source, make_target
+
+HELLO = content_hash(Document("hello", "document"), make_target())
+
+
+def plan(row: LedgerRow | None, now_ms: int = NOW_MS, **change: Any) -> Plan:
+    return plan_change(
+        make_change(**change), row, source=make_source(), target=make_target(), now_ms=now_ms
+    )
+
+
+def test_first_change_takes_the_clock_as_version() -> None:
+    """R04: the clock part puts a row that expired and came back above the index's version."""
+    decision = plan(None)
+
+    assert (decision.outcome, decision.sends, decision.row.version) == (
+        Outcome.ACCEPTED,
+        True,
+        NOW_MS,
+    )
+    assert decision.row.revision == 0
+
+
+def test_version_grows_within_one_millisecond() -> None:
+    """R04: A -> B -> A within a millisecond is three versions."""
+    decision = plan(make_row(version=NOW_MS + 5))
+
+    assert decision.row.version == NOW_MS + 6
+
+
+@pytest.mark.parametrize(
+    ("position", "status", "outcome", "sends"),
+    [
+        (make_position(49), Status.COMPLETED, Outcome.STALE, False),
+        (make_position(9), Status.PENDING, Outcome.STALE, False),
+        (make_position(50), Status.PENDING, Outcome.REPEATED, True),
+        (make_position(50), Status.PROCESSING, Outcome.REPEATED, False),
+        (make_position(50), Status.COMPLETED, Outcome.REPEATED, False),
+        (make_position(51), Status.PENDING, Outcome.ACCEPTED, True),
+        (make_position(51), Status.PROCESSING, Outcome.ACCEPTED, True),
+        (make_position(100), Status.COMPLETED, Outcome.ACCEPTED, True),
+        (make_position(1, stream="later"), Status.COMPLETED, Outcome.ACCEPTED, True),
+    ],
+    ids=[
+        "older than done",
+        "shorter number is older",
+        "repeated and owed",
+        "repeated in work",
+        "repeated and done",
+        "newer than pending",
+        "newer than in work",
+        "longer number is newer",
+        "another stream is newer",
+    ],
+)
+def test_place_in_the_stream_decides(
+    position: Any, status: Status, outcome: Outcome, sends: bool
+) -> None:
+    """R04 R05: stale records are dropped, repeated ones make no second task."""
+    decision = plan(make_row(status=status), position=position)
+
+    assert (decision.outcome, decision.sends) == (outcome, sends)
+
+
+@pytest.mark.parametrize(
+    ("status", "row_hash", "outcome"),
+    [
+        (Status.COMPLETED, HELLO, Outcome.UNCHANGED),
+        (Status.COMPLETED, "other", Outcome.ACCEPTED),
+        (Status.PENDING, HELLO, Outcome.ACCEPTED),
+        (Status.PROCESSING, HELLO, Outcome.ACCEPTED),
+        (Status.FAILED, HELLO, Outcome.UNCHANGED),
+        (Status.FAILED_MAX_RETRIES, HELLO, Outcome.ACCEPTED),
+        (Status.DELETED, HELLO, Outcome.ACCEPTED),
+        (Status.PARTIALLY_COMPLETED, HELLO, Outcome.ACCEPTED),
+    ],
+)
+def test_unchanged_is_asked_of_closed_rows_only(
+    status: Status, row_hash: str, outcome: Outcome
+) -> None:
+    """R06: an open row may still be about to write something else."""
+    decision = plan(make_row(status=status, content_hash=row_hash))
+
+    assert decision.outcome is outcome
+
+
+def test_skipped_document_touched_again_stays_skipped() -> None:
+    """R06: the same reason again is nothing new."""
+    content = Unusable("the text is empty")
+    row = make_row(status=Status.SKIPPED, content_hash=content_hash(content, make_target()))
+
+    assert plan(row, content=content).outcome is Outcome.UNCHANGED
+
+
+def test_stream_of_keys_only_always_makes_a_version() -> None:
+    """R02: without an image nothing can be called unchanged."""
+    row = make_row(status=Status.COMPLETED, content_hash=HELLO)
+
+    assert plan(row, content=None).outcome is Outcome.ACCEPTED
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [(Status.DELETED, Outcome.UNCHANGED), (Status.COMPLETED, Outcome.ACCEPTED)],
+)
+def test_delete_of_a_deleted_document_is_nothing_new(status: Status, outcome: Outcome) -> None:
+    """R07: put and removed within one batch needs no second tombstone."""
+    assert plan(make_row(status=status), removed=True, content=None).outcome is outcome
+
+
+def test_new_version_starts_anew() -> None:
+    """R28: attempts, reasons and the time to live belong to the change before; history stays."""
+    row = make_row(
+        status=Status.FAILED,
+        attempts=5,
+        failed_ms=1,
+        reason="bad",
+        expires_at=9,
+        content_hash="old",
+        next_attempt_ms=7,
+    )
+
+    fresh = plan(row).row
+
+    assert (fresh.status, fresh.attempts, fresh.failed_ms) == (Status.PENDING, 0, None)
+    assert (fresh.reason, fresh.expires_at, fresh.content_hash) == (None, None, None)
+    assert (fresh.next_attempt_ms, fresh.created_ms) == (None, row.created_ms)
+
+
+@pytest.mark.parametrize(
+    ("change", "source", "open_lane", "lane"),
+    [
+        ({}, {}, None, Lane.NORMAL),
+        ({"priority": "high"}, {}, None, Lane.HIGH),
+        ({"priority": "bulk"}, {}, None, Lane.BULK),
+        ({"priority": "urgent!"}, {}, None, Lane.NORMAL),
+        ({"priority": "delete"}, {}, None, Lane.NORMAL),
+        ({"priority": "bulk"}, {}, Lane.HIGH, Lane.HIGH),
+        ({}, {}, Lane.BULK, Lane.NORMAL),
+        ({}, {}, Lane.DELETE, Lane.NORMAL),
+        ({"removed": True, "content": None}, {}, Lane.HIGH, Lane.DELETE),
+        ({"content": Unusable("empty")}, {}, None, Lane.DELETE),
+        ({"removed": True}, {"ordering": "sequential"}, None, Lane.SEQUENTIAL),
+        ({"priority": "high"}, {"ordering": "sequential"}, None, Lane.SEQUENTIAL),
+    ],
+)
+def test_lane_of_a_change(
+    change: dict[str, Any], source: dict[str, Any], open_lane: Lane | None, lane: Lane
+) -> None:
+    """R15 R32 R33: deletes and sequential sources have lanes of their own; priority picks."""
+    assert choose_lane(make_change(**change), make_source(**source), open_lane) is lane

@@ -1,0 +1,151 @@
+"""Enqueue on the in-memory engines: coalescing, fan-out and what a failed send means."""
+
+from collections.abc import Sequence
+
+from functions.core.change import Change
+from functions.core.identity import DocumentId
+from functions.core.ledger_row import LedgerRow, Status
+from functions.core.ports import Swapped
+from functions.core.task import Task
+from functions.enqueue.process import Enqueue
+from local.memory.clock import MovableClock
+from local.memory.ledger import MemoryLedger
+from local.memory.pipeline import MemoryPipeline
+from local.memory.queues import MemoryQueues
+from local.memory.telemetry import MemoryTelemetry
+from tests.builders import (
+    make_change,
+    make_pipeline,
+    make_position,
+    make_row,
+    make_source,
+    make_target,
+)
+
+
+class RefusingQueues(MemoryQueues):
+    """Refuses the tasks of some documents, as a SendMessageBatch that fails in part."""
+
+    def __init__(self, clock: MovableClock, refused: set[str]) -> None:
+        super().__init__(clock)
+        self.refused = refused
+
+    def send(self, tasks: Sequence[Task]) -> list[Task]:
+        bad = [task for task in tasks if task.document_id in self.refused]
+        super().send([task for task in tasks if task not in bad])
+        return bad
+
+
+def make_enqueue(queue: MemoryQueues, ledger: MemoryLedger | None = None) -> Enqueue:
+    return Enqueue(
+        ledger=ledger or MemoryLedger(),
+        queue=queue,
+        telemetry=MemoryTelemetry(),
+        clock=MovableClock(),
+        sources={"articles": make_source()},
+        targets={"default": make_target()},
+    )
+
+
+def change(name: str, number: int) -> Change:
+    return make_change(
+        document_id=DocumentId(name),
+        key={"id": {"S": name}},
+        position=make_position(number),
+        sequence_number=str(number),
+    )
+
+
+def test_document_that_could_not_be_sent_is_reported_by_its_first_record() -> None:
+    """R04 R10: the stream comes again from there, and nothing of the document is lost."""
+    enqueue = make_enqueue(RefusingQueues(MovableClock(), {"b"}))
+
+    failed = enqueue.process([change("a", 1), change("b", 2), change("a", 3), change("b", 4)])
+
+    assert failed == ["2"]
+
+
+def test_redelivery_after_a_failed_send_sends_the_same_task() -> None:
+    """R04 R31: the version is in the ledger; the second try makes no other one."""
+    queues = RefusingQueues(MovableClock(), {"b"})
+    enqueue = make_enqueue(queues)
+    enqueue.process([change("b", 2)])
+    version = next(iter(enqueue.ledger.rows.values())).version  # type: ignore[attr-defined]
+    queues.refused.clear()
+
+    failed = enqueue.process([change("b", 2)])
+
+    [message] = queues.receive("default/normal", 10)
+    assert failed == []
+    assert f'"version":{version}' in message.body
+
+
+def test_many_changes_of_a_document_in_a_batch_are_one_task() -> None:
+    """R05: only the last one counts."""
+    pipeline = make_pipeline()
+    for number in range(20):
+        pipeline.tables["articles"].put({"id": "a", "body": f"edit {number}"})
+
+    pipeline.deliver_new()
+
+    assert pipeline.queues.depth("default/normal") == 1
+    assert pipeline.telemetry.metrics["ChangesCoalesced"] == 19
+
+
+def test_source_with_two_targets_gets_a_task_in_each() -> None:
+    """R14: each target has its own lanes and rows."""
+    pipeline = MemoryPipeline(
+        [make_source(targets=("small", "large"))],
+        [make_target(name="small"), make_target(name="large", dimensions=32)],
+    )
+    pipeline.tables["articles"].put({"id": "a", "body": "hello"})
+
+    pipeline.deliver_new()
+
+    assert [pipeline.queues.depth(f"{name}/normal") for name in ("small", "large")] == [1, 1]
+    assert sorted(pipeline.ledger.rows) == ["large/articles/a", "small/articles/a"]
+
+
+def test_record_without_a_usable_key_is_recorded_and_blocks_nothing() -> None:
+    """R02: a row with the reason; the other records of the batch go on."""
+    pipeline = make_pipeline()
+    table = pipeline.tables["articles"]
+    table.put({"id": "a", "body": "bad"})
+    table.put({"id": "b", "body": "good"})
+    table.stream[0]["dynamodb"]["Keys"] = {"other": {"S": "a"}}
+
+    failed = pipeline.deliver(table.stream)
+
+    row = pipeline.row("stream record event-1", source="articles")
+    assert failed == []
+    assert row is not None
+    assert (row.status, row.reason) == (
+        Status.FAILED,
+        "the item's key has ['other'], the source is configured with ['id']",
+    )
+    assert pipeline.telemetry.metrics["ChangesRejected"] == 1
+    assert pipeline.queues.depth("default/normal") == 1
+
+
+class RacingLedger(MemoryLedger):
+    """Lets another writer win the first swap."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.raced = False
+
+    def write(self, rows: Sequence[LedgerRow]) -> Swapped:
+        if rows and not self.raced:
+            self.raced = True
+            super().write([make_row(revision=0, version=rows[0].version + 7)])
+        return super().write(rows)
+
+
+def test_change_that_lost_a_race_is_planned_on_what_won() -> None:
+    """R04: the version ends above the other writer's."""
+    ledger = RacingLedger()
+
+    make_enqueue(MemoryQueues(MovableClock()), ledger).process([change("a", 100)])
+
+    [row] = ledger.rows.values()
+    assert (row.version, row.position) == (MovableClock()() + 8, make_position(100))
