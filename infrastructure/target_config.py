@@ -100,7 +100,7 @@ class TargetConfig(ConfigModel):
         None, description="ARN of the KMS key, if that secret is encrypted with one of your own"
     )
     chunk_tokens: int = Field(400, ge=16, le=8192, description="16 to 8192")
-    max_chunks: int = Field(500, ge=1, le=10_000, description="1 to 10000")
+    max_chunks: int = Field(1000, ge=1, le=10_000, description="1 to 10000")
     tokens_per_request: int = Field(300_000, ge=16, le=300_000, description="16 to 300000")
     index: str | None = Field(
         None,

@@ -35,7 +35,8 @@ class DynamoDbLedger:
 
     def read(self, keys: Iterable[RowKey]) -> dict[RowKey, LedgerRow]:
         """Return the rows that exist, read consistently."""
-        wanted: list[dict[str, Any]] = [{"row_key": {"S": key}} for key in keys]
+        # BatchGetItem refuses a key that comes twice.
+        wanted: list[dict[str, Any]] = [{"row_key": {"S": key}} for key in dict.fromkeys(keys)]
         rows = map(from_item, batch_get(self._client, self._table, wanted))
         return {row.row_key: row for row in rows}
 

@@ -3,15 +3,21 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from functions.adapters.dynamodb_values import from_dynamodb
+from functions.adapters.dynamodb_values import from_dynamodb, with_bytes
 from functions.core.change import Change, Position, Rejected
 from functions.core.document import read_document
-from functions.core.identity import MalformedKeyError, document_id
+from functions.core.identity import ItemKey, MalformedKeyError, document_id
 from functions.core.settings import SourceSettings
+
+KEY_TYPES = ("S", "N", "B")
 
 
 class UnknownTableError(LookupError):
     """A record comes from a table that no source is configured for."""
+
+
+class MalformedRecordError(ValueError):
+    """A record does not have the shape that DynamoDB documents."""
 
 
 def parse_records(
@@ -26,36 +32,64 @@ def parse_records(
         if table not in by_table:
             raise UnknownTableError(f"no source has the table {table}; see SOURCES")
         source = by_table[table]
-        data = record["dynamodb"]
-        position = Position.of(stream, data["SequenceNumber"])
+        data = record.get("dynamodb") or {}
+        position = Position.of(stream, str(data.get("SequenceNumber", "")))
         try:
-            changes.append(_change(record, source, position))
-        except (MalformedKeyError, KeyError, TypeError, AttributeError, ValueError) as error:
-            reason = str(error) if isinstance(error, MalformedKeyError) else repr(error)
-            rejected.append(Rejected(source.name, str(record.get("eventID")), position, reason))
+            changes.append(_change(record, data, source, position))
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            event_id = str(record.get("eventID"))
+            rejected.append(Rejected(source.name, event_id, position, _reason(error)))
     return changes, rejected
 
 
 def _origin(record: Mapping[str, Any]) -> tuple[str, str]:
     """Read table and stream label from arn:aws:dynamodb:REGION:ACCOUNT:table/T/stream/LABEL."""
-    _, table, _, label = record["eventSourceARN"].split(":", 5)[5].split("/", 3)
-    return table, label
+    arn = str(record.get("eventSourceARN"))
+    match arn.split(":", 5)[-1].split("/", 3):
+        case ["table", table, "stream", label]:
+            return table, label
+        case _:
+            raise UnknownTableError(f"{arn} is not the ARN of a table's stream")
 
 
-def _change(record: Mapping[str, Any], source: SourceSettings, position: Position) -> Change:
-    data = record["dynamodb"]
+def _change(
+    record: Mapping[str, Any], data: Mapping[str, Any], source: SourceSettings, position: Position
+) -> Change:
+    event = record["eventName"]
+    if event not in ("INSERT", "MODIFY", "REMOVE"):
+        raise MalformedRecordError(f"the record is a {event}, not an INSERT, MODIFY or REMOVE")
     image = data.get("NewImage")
-    item = None if image is None else from_dynamodb(image)
+    item = None if image is None else from_dynamodb(with_bytes(image))
     priority = item.get(source.priority_attribute or "") if item else None
+    key = _key(data["Keys"])
     return Change(
         source=source.name,
-        document_id=document_id(data["Keys"], source.key),
-        key=data["Keys"],
+        document_id=document_id(key, source.key),
+        key=key,
         position=position,
         sequence_number=data["SequenceNumber"],
         written_ms=round(float(data["ApproximateCreationDateTime"]) * 1000),
-        removed=record["eventName"] == "REMOVE",
-        inserted=record["eventName"] == "INSERT",
+        removed=event == "REMOVE",
+        inserted=event == "INSERT",
         content=None if item is None else read_document(item, source),
         priority=None if priority is None else str(priority),
     )
+
+
+def _key(given: Mapping[str, Any]) -> ItemKey:
+    for name, value in given.items():
+        match value:
+            case {**typed} if len(typed) == 1 and next(iter(typed)) in KEY_TYPES:
+                if isinstance(next(iter(typed.values())), str):
+                    continue
+        raise MalformedKeyError(f"key attribute {name} is not a string, number or binary value")
+    return given
+
+
+def _reason(error: Exception) -> str:
+    """Say what is wrong without quoting the record: it may hold text."""
+    if isinstance(error, MalformedKeyError | MalformedRecordError):
+        return str(error)
+    if isinstance(error, KeyError):
+        return f"the record has no {error.args[0]}"
+    return f"the record has a value that DynamoDB does not know ({type(error).__name__})"

@@ -1,5 +1,6 @@
 """DynamoDB's typed values <-> Python's."""
 
+import base64
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,3 +18,22 @@ def from_dynamodb(item: Mapping[str, Any]) -> dict[str, Any]:
 def to_dynamodb(item: Mapping[str, Any]) -> dict[str, Any]:
     """Turn {"id": "a"} into {"id": {"S": "a"}}."""
     return {name: _SERIALIZER.serialize(value) for name, value in item.items()}
+
+
+def with_bytes(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Spell an item of a stream event as the SDK does: JSON carries bytes in base64."""
+    return {name: _with_bytes(value) for name, value in item.items()}
+
+
+def _with_bytes(value: Any) -> Any:
+    match value:
+        case {"B": str(text)}:
+            return {"B": base64.b64decode(text, validate=True)}
+        case {"BS": [*texts]}:
+            return {"BS": [_with_bytes({"B": text})["B"] for text in texts]}
+        case {"L": [*parts]}:
+            return {"L": [_with_bytes(part) for part in parts]}
+        case {"M": dict(inner)}:
+            return {"M": with_bytes(inner)}
+        case _:
+            return value

@@ -8,6 +8,7 @@ import numpy as np
 import openai
 import orjson
 
+from functions.adapters.retry_after import retry_after_seconds
 from functions.core.failure import (
     Failure,
     FailureError,
@@ -58,6 +59,7 @@ class OpenAiEmbedder:
         key = self._api_key(True)
         if key == client.api_key:
             raise _failure(refused) from refused
+        client.close()
         self._client = _client(self._target, key)
         try:
             return self._create(self._client, texts, timeout_seconds)
@@ -146,7 +148,7 @@ def _status_failure(error: openai.APIStatusError) -> FailureError:
             return TooLargeRequestError(Failure(FailureKind.INVALID_INPUT, message))
         case 429:
             return FailureError(
-                Failure(FailureKind.THROTTLED, message, _retry_after_seconds(error))
+                Failure(FailureKind.THROTTLED, message, retry_after_seconds(error.response.headers))
             )
         case 401 | 403 | 404:
             return FailureError(Failure(FailureKind.CONFIGURATION, message))
@@ -161,13 +163,3 @@ def _status_failure(error: openai.APIStatusError) -> FailureError:
 def _says_too_large(error: openai.APIStatusError) -> bool:
     """Tell a request above the account's limit, which no waiting helps, from a busy minute."""
     return "request too large" in str(error.message).lower()
-
-
-def _retry_after_seconds(error: openai.APIStatusError) -> float | None:
-    headers = error.response.headers
-    try:
-        if "retry-after-ms" in headers:
-            return max(0.0, float(headers["retry-after-ms"]) / 1000)
-        return max(0.0, float(headers["retry-after"]))
-    except (KeyError, ValueError):
-        return None

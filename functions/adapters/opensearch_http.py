@@ -68,10 +68,10 @@ class OpenSearchHttp:
         if answer.status_code >= 500:
             raise unavailable(f"it answered {answer.status_code}")
         try:
-            parsed = orjson.loads(content) if content else None
+            parsed = orjson.loads(content)
         except orjson.JSONDecodeError:
             raise unavailable(f"it answered {answer.status_code} with no JSON") from None
-        if answer.status_code >= 400:
+        if answer.status_code >= 300:
             raise _refused(answer.status_code, parsed)
         return parsed
 
@@ -86,7 +86,10 @@ def segment(name: str) -> str:
 
 
 def _refused(status: int, answer: Any) -> OpenSearchError:
-    error = answer.get("error") if isinstance(answer, dict) else None
+    body = answer if isinstance(answer, dict) else {}
+    error = body.get("error")
     if isinstance(error, dict):
         return OpenSearchError(status, str(error.get("type")), str(error.get("reason")))
-    return OpenSearchError(status, "error", str(error)[:200])
+    # What stands before OpenSearch on AWS has a form of its own: {"Message": "User: ..."}.
+    told = error or body.get("Message") or body.get("message") or "no reason given"
+    return OpenSearchError(status, "error", str(told)[:200])

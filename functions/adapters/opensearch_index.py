@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp, segment
+from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp, segment, unavailable
 from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult, Written
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import EntryId
@@ -36,6 +36,9 @@ class OpenSearchIndex:
                 query={"_source_includes": READ_FIELDS},
             )
             for doc in answer["docs"]:
+                if "error" in doc:
+                    # 200 with an error in each: taken for absent, all would be paid again.
+                    raise unavailable(f"reading answered {doc['error'].get('type')}")
                 if doc.get("found"):
                     found[EntryId(doc["_id"])] = _stored(doc)
         return found
@@ -62,7 +65,9 @@ class OpenSearchIndex:
         except OpenSearchError as error:
             # A missing index, missing rights or a refused body is no document's fault.
             kind = FailureKind.RESOURCE if error.status == 413 else FailureKind.INDEX_UNAVAILABLE
-            raise FailureError(Failure(kind, str(error))) from error
+            # The reason of a refused body may quote the document: only its type is told.
+            told = f"OpenSearch answered 400 {error.kind}" if error.status == 400 else str(error)
+            raise FailureError(Failure(kind, told)) from error
 
 
 def _bodies(

@@ -36,14 +36,22 @@ class S3Stash:
             raise _failure(error) from error
         except BotoCoreError as error:
             raise _failure(error) from error
-        hashes = json.loads(head)
-        vectors = np.frombuffer(numbers, dtype="<f4").reshape(len(hashes), -1)
-        return dict(zip(hashes, vectors, strict=True))
+        try:
+            hashes = json.loads(head)
+            vectors = np.frombuffer(numbers, dtype="<f4").reshape(len(hashes), -1)
+            return dict(zip(hashes, vectors, strict=True))
+        except ValueError:
+            # Not written by this version: what it holds is paid again.
+            return {}
 
     def write(self, key: RowKey, vectors: Mapping[str, "Vector"]) -> None:
         """Keep paid vectors of a row for its next attempt, beside those kept before."""
-        kept = {**self.read(key), **vectors}
-        body = json.dumps(list(kept)).encode() + b"\n" + np.stack(list(kept.values())).tobytes()
+        sizes = {vector.size for vector in vectors.values()}
+        # Those of other dimensions are of a former model.
+        before = {name: old for name, old in self.read(key).items() if old.size in sizes}
+        kept = {**before, **vectors}
+        numbers = np.stack(list(kept.values())).astype("<f4")
+        body = json.dumps(list(kept)).encode() + b"\n" + numbers.tobytes()
         try:
             self._client.put_object(Bucket=self._bucket, Key=_name(key), Body=body)
         except (ClientError, BotoCoreError) as error:

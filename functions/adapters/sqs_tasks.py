@@ -1,6 +1,7 @@
 """The lanes. SendMessageBatch answers 200 with a list of failures: each one is found again."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -11,7 +12,10 @@ from functions.core.task import Task
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
-    from mypy_boto3_sqs.type_defs import SendMessageBatchRequestEntryTypeDef
+    from mypy_boto3_sqs.type_defs import (
+        ChangeMessageVisibilityBatchRequestEntryTypeDef,
+        SendMessageBatchRequestEntryTypeDef,
+    )
 
 MAX_BATCH = 10
 
@@ -45,18 +49,22 @@ class SqsTasks:
             by_url.setdefault(self._url_by_name[message.queue], []).append((message, seconds))
         for url, mine in by_url.items():
             for batch in batches(mine, MAX_BATCH):
-                # A handle that is no longer valid fails alone: its message is back already.
-                self._client.change_message_visibility_batch(
-                    QueueUrl=url,
-                    Entries=[
-                        {
-                            "Id": str(number),
-                            "ReceiptHandle": message.receipt_handle,
-                            "VisibilityTimeout": seconds,
-                        }
-                        for number, (message, seconds) in enumerate(batch)
-                    ],
-                )
+                self._hide(url, batch)
+
+    def _hide(self, url: str, messages: Sequence[tuple[Message, int]]) -> None:
+        entries: list[ChangeMessageVisibilityBatchRequestEntryTypeDef] = [
+            {
+                "Id": str(number),
+                "ReceiptHandle": message.receipt_handle,
+                "VisibilityTimeout": seconds,
+            }
+            for number, (message, seconds) in enumerate(messages)
+        ]
+        # A handle that is no longer valid fails alone: its message is back already. And where
+        # SQS does not answer, the messages come back when their time runs out; an error here
+        # would bring the acknowledged ones of the batch back too.
+        with suppress(ClientError, BotoCoreError):
+            self._client.change_message_visibility_batch(QueueUrl=url, Entries=entries)
 
     def _send(self, url: str, tasks: Sequence[Task]) -> list[Task]:
         entries = [_entry(str(number), task) for number, task in enumerate(tasks)]

@@ -45,7 +45,7 @@ class TargetSettings(Frozen):
     model: str
     dimensions: int
     chunk_tokens: int = 400
-    max_chunks: int = 500
+    max_chunks: int = 1000
     tokens_per_request: int = 300_000
     index: str
 

@@ -1,5 +1,6 @@
 """LANES -> INDEX: wiring and the partial batch response."""
 
+import os
 import random
 import time
 from functools import cache
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 logger = Logger()
 metrics = Metrics()
+metrics.set_default_dimensions(stage=os.environ.get("STAGE", "local"))
 
 
 @cache

@@ -67,9 +67,7 @@ def _buy(
     """Send one request; put its halves in front of the waiting ones if it is refused."""
     result.requests += 1
     try:
-        answer = embedder.embed(
-            [piece.text for piece in request], timeout_seconds=timeout_seconds
-        )
+        answer = embedder.embed([piece.text for piece in request], timeout_seconds=timeout_seconds)
     except FailureError as error:
         if _can_halve(request, error):
             waiting += halves(request)[::-1]

@@ -18,6 +18,7 @@ from functions.enqueue.process import Enqueue
 
 logger = Logger()
 metrics = Metrics()
+metrics.set_default_dimensions(stage=os.environ.get("STAGE", "local"))
 
 
 @cache

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 from aws_lambda_powertools import Logger
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from functions.adapters.opensearch_admin import OpenSearchAdmin
 from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp
 from functions.core.failure import FailureError
 from functions.core.settings import IndexSetupSettings, MetadataType
 from functions.index_setup.ensure import ensure_index
-from functions.index_setup.mapping import IndexSpec, MisfitError
+from functions.index_setup.mapping import IndexSpec
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -64,7 +64,7 @@ def lambda_handler(event: dict[str, Any], context: "LambdaContext") -> None:
     except Exception as error:
         # Whatever it is, CloudFormation must hear of it, or it waits for an hour.
         logger.exception("index_setup_failed")
-        succeeded, reason = False, str(error)
+        succeeded, reason = False, _words(error)
     _answer(event, physical_id=physical_id, succeeded=succeeded, reason=reason)
 
 
@@ -78,14 +78,27 @@ def _ensure(spec: IndexSpec, context: "LambdaContext") -> str:
     while True:
         try:
             return ensure_index(spec, OpenSearchAdmin(http))
-        except MisfitError:
-            raise
         except (FailureError, OpenSearchError) as error:
             left = context.get_remaining_time_in_millis() / 1000
-            if left < RETRY_SECONDS + ANSWER_SECONDS:
+            if not _may_pass(error) or left < RETRY_SECONDS + ANSWER_SECONDS:
                 raise
             logger.warning("index_not_ready", extra={"failure": str(error)})
             time.sleep(RETRY_SECONDS)
+
+
+def _may_pass(error: FailureError | OpenSearchError) -> bool:
+    """Tell a domain that is not ready from a request that it will never accept."""
+    return isinstance(error, FailureError) or error.status in (401, 403, 404)
+
+
+def _words(error: Exception) -> str:
+    """Say what failed; CloudFormation takes no failure without a reason."""
+    if isinstance(error, ValidationError):
+        return "; ".join(
+            f"{'.'.join(map(str, mistake['loc']))}: {mistake['msg']}"
+            for mistake in error.errors(include_url=False)
+        )
+    return str(error) or type(error).__name__
 
 
 def _answer(event: dict[str, Any], *, physical_id: str, succeeded: bool, reason: str) -> None:

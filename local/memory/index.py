@@ -41,21 +41,26 @@ class MemoryIndex:
             _hit(entry, vector)
             for entry in self.entries.values()
             if isinstance(entry, Entry)
-            and all(entry.metadata.get(name) == value for name, value in wanted)
+            and entry.chunks
+            and all(_holds(entry.metadata.get(name), value) for name, value in wanted)
         ]
         return sorted(hits, key=lambda hit: -hit.score)[:most]
 
     def _write(self, entry: Entry | Tombstone) -> WriteResult:
-        held = self.entries.get(entry.entry_id)
-        if held is not None and held.version >= entry.version:
-            return Written.CONFLICT
         chunks = entry.chunks if isinstance(entry, Entry) else ()
-        if any(chunk.vector.shape != (self._dimensions,) for chunk in chunks):
+        if not all(self._takes(chunk.vector) for chunk in chunks):
             return Failure(
                 FailureKind.INDEX_REJECTED, "OpenSearch answered 400 mapper_parsing_exception"
             )
+        held = self.entries.get(entry.entry_id)
+        if held is not None and held.version >= entry.version:
+            return Written.CONFLICT
         self.entries[entry.entry_id] = entry
         return Written.WRITTEN
+
+    def _takes(self, vector: "Vector") -> bool:
+        # The cosine of a zero vector is not defined.
+        return vector.shape == (self._dimensions,) and bool(vector.any())
 
 
 def _stored(entry: Entry | Tombstone) -> StoredEntry:
@@ -81,6 +86,11 @@ def _hit(entry: Entry, vector: "Vector") -> Hit:
         text=entry.chunks[best].text,
         metadata=entry.metadata,
     )
+
+
+def _holds(held: object, value: object) -> bool:
+    """Match a list by any of its values, as a term query does."""
+    return value in held if isinstance(held, list) else held == value
 
 
 def _norms(one: "Vector", other: "Vector") -> float:

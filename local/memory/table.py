@@ -1,10 +1,11 @@
 """A DynamoDB table with its stream, in memory."""
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from itertools import count
 from typing import Any
 
-from functions.adapters.dynamodb_values import from_dynamodb, to_dynamodb
+from functions.adapters.dynamodb_values import from_dynamodb, to_dynamodb, with_bytes
 from functions.core.identity import ItemKey
 from functions.core.ports import Clock
 from functions.core.settings import SourceSettings
@@ -22,7 +23,7 @@ class MemoryTable:
 
     def put(self, item: Mapping[str, Any]) -> None:
         """Write an item; the same item again leaves no record, as in DynamoDB."""
-        stored = to_dynamodb(item)
+        stored = _canonical(to_dynamodb(item))
         name = self._name(stored)
         before = self.items.get(name)
         if before != stored:
@@ -31,12 +32,13 @@ class MemoryTable:
 
     def delete(self, key: Mapping[str, Any]) -> None:
         """Delete an item, if it is there."""
-        stored = to_dynamodb(key)
+        stored = _canonical(to_dynamodb(key))
         if self.items.pop(self._name(stored), None) is not None:
             self._record("REMOVE", stored)
 
     def get(self, key: ItemKey) -> dict[str, Any] | None:
-        item = self.items.get(self._name(key))
+        fits = set(key) == set(self._source.key)
+        item = self.items.get(self._name(_canonical(with_bytes(key)))) if fits else None
         return None if item is None else from_dynamodb(item)
 
     def _name(self, item: Mapping[str, Any]) -> tuple[str, ...]:
@@ -62,6 +64,14 @@ class MemoryTable:
                 "dynamodb": data,
             }
         )
+
+
+def _canonical(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Spell numbers as DynamoDB does: 1.50 and 1.5 are one key."""
+    return {
+        name: {"N": f"{Decimal(value['N']).normalize():f}"} if "N" in value else value
+        for name, value in item.items()
+    }
 
 
 class MemorySource:

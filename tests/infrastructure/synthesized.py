@@ -66,3 +66,8 @@ def text(value: Any) -> Any:
             return [text(part) for part in value]
         case _:
             return value
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return a list, also of one: a policy may spell it either way."""
+    return value if isinstance(value, list) else [value]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.infrastructure.synthesized import Synthesized
+from tests.infrastructure.synthesized import Synthesized, as_list
 
 
 def alarms(synthesized: Synthesized, metric: str) -> list[dict[str, Any]]:
@@ -49,6 +49,27 @@ def test_each_alarm_says_what_it_means_and_what_to_do(synthesized: Synthesized) 
         assert len(alarm["AlarmActions"]) == 1
 
 
+def test_only_what_may_lose_a_document_is_critical(synthesized: Synthesized) -> None:
+    """R61: dead letters, changes set aside and a stream about to forget; the rest warns."""
+    by_topic = {
+        topic: {
+            alarm["MetricName"]
+            for alarm in synthesized.properties("AWS::CloudWatch::Alarm")
+            if alarm["AlarmActions"][0].startswith(f"Topics{topic}")
+        }
+        for topic in ("Critical", "Warning")
+    }
+
+    assert by_topic == {
+        "Critical": {
+            "ApproximateNumberOfMessagesVisible",
+            "IteratorAge",
+            "OnFailureDestinationDeliveredEventCount",
+        },
+        "Warning": {"ApproximateAgeOfOldestMessage", "Errors", "Throttles"},
+    }
+
+
 def test_two_topics_tell_the_people_named_in_cdk_json(synthesize: Any) -> None:
     """R61: warning and critical, each with its own addresses."""
     subscriptions = synthesize("example").properties("AWS::SNS::Subscription")
@@ -65,7 +86,14 @@ def test_alarms_may_publish_to_encrypted_topics(synthesized: Synthesized) -> Non
     """R84: a topic policy replaces the default one, and the default key shuts CloudWatch out."""
     (key,) = synthesized.properties("AWS::KMS::Key")
     documents = [p["PolicyDocument"] for p in synthesized.properties("AWS::SNS::TopicPolicy")]
-    for document in [*documents, key["KeyPolicy"]]:
-        allowed = [s for s in document["Statement"] if s["Effect"] == "Allow"]
-        assert {"Service": "cloudwatch.amazonaws.com"} in [s["Principal"] for s in allowed]
+    granted = {
+        action
+        for document in [*documents, key["KeyPolicy"]]
+        for statement in document["Statement"]
+        if statement["Effect"] == "Allow"
+        and statement["Principal"] == {"Service": "cloudwatch.amazonaws.com"}
+        for action in as_list(statement["Action"])
+    }
+
+    assert granted == {"sns:Publish", "kms:Decrypt", "kms:GenerateDataKey*"}
     assert all("KmsMasterKeyId" in topic for topic in synthesized.properties("AWS::SNS::Topic"))

@@ -7,7 +7,7 @@ from aws_cdk import App, Stack
 from aws_cdk import aws_iam as iam
 
 from infrastructure.grants import allow
-from tests.infrastructure.synthesized import Synthesized
+from tests.infrastructure.synthesized import Synthesized, as_list
 
 # The only resources that a function's policy does not name whole, each with its reason.
 WILDCARDS = (
@@ -27,11 +27,6 @@ def statements(synthesized: Synthesized, role: str = "") -> list[dict[str, Any]]
         for statement in policy["PolicyDocument"]["Statement"]
         for resource in [statement["Resource"]]
     ]
-
-
-def as_list(value: Any) -> list[Any]:
-    """Return a list, also of one."""
-    return value if isinstance(value, list) else [value]
 
 
 def test_no_action_has_a_wildcard_and_no_managed_policy_is_attached(

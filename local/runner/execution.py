@@ -1,0 +1,98 @@
+"""One execution environment: a process of the real runtime client that works one event at a time.
+
+Whatever happens to the process, the invocation it was working on ends, once.
+"""
+
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from threading import Event, Lock
+
+from local.runner.invocation import Invocation, error_answer, exited, failed, timed_out
+from local.runner.processes import Process, Processes, ProcessStartError, Program
+from local.runner.runtime_api import Request, RuntimeApi
+
+# Lambda gives the start of a process 10 seconds of its own; after that the start goes on at the
+# expense of the first invocation's timeout.
+INIT_SECONDS = 10.0
+
+MakeProgram = Callable[[str], Program]
+
+
+class Execution:
+    """A warm process, or the last moments of one."""
+
+    def __init__(self, processes: Processes, program: MakeProgram) -> None:
+        """Start the process; it asks for its first event when it is ready."""
+        self._requests: SimpleQueue[Request | None] = SimpleQueue()
+        self._outcomes: SimpleQueue[Callable[[str], Invocation]] = SimpleQueue()
+        self._is_ready = Event()
+        self._is_closed = Event()
+        self._closing = Lock()
+        self._api = RuntimeApi(self)
+        self._process: Process | None = None
+        try:
+            self._process = processes.start(program(self._api.address), self._on_end)
+        except ProcessStartError as error:
+            self._end(lambda request_id: failed(request_id, "Runtime.StartError", str(error)))
+
+    @property
+    def is_alive(self) -> bool:
+        """Tell whether it can take another event."""
+        return not self._is_closed.is_set()
+
+    @property
+    def pid(self) -> int:
+        """Return the process id."""
+        return self._process.pid if self._process else 0
+
+    def invoke(self, request: Request) -> Invocation:
+        """Hand the event to the process, and return what comes of it within the timeout."""
+        self._requests.put(request)
+        self._is_ready.wait(INIT_SECONDS)
+        try:
+            outcome = self._outcomes.get(timeout=request.timeout_seconds)
+        except Empty:
+            self.close()
+            return timed_out(request.request_id, request.timeout_seconds)
+        return outcome(request.request_id)
+
+    def kill(self) -> None:
+        """Kill the process as a crash would end it."""
+        if self._process:
+            self._process.kill()
+
+    def close(self) -> None:
+        """End the process and its API."""
+        self.kill()
+        self._close_api()
+
+    def next_request(self) -> Request | None:
+        """Wait for an event; the process is ready as soon as it asks."""
+        self._is_ready.set()
+        return self._requests.get()
+
+    def take_result(self, request_id: str, payload: bytes) -> None:  # noqa: ARG002
+        """Take what the function returned."""
+        self._outcomes.put(lambda known_id: Invocation(known_id, payload))
+
+    def take_error(self, request_id: str, payload: bytes) -> None:
+        """Take the function's error; one without an id came before its first event."""
+        if not request_id:
+            self._end(lambda known_id: error_answer(known_id, payload))
+        else:
+            self._outcomes.put(lambda known_id: error_answer(known_id, payload))
+
+    def _on_end(self, code: int) -> None:
+        self._end(lambda request_id: exited(request_id, code))
+
+    def _end(self, outcome: Callable[[str], Invocation]) -> None:
+        self._outcomes.put(outcome)
+        self._is_ready.set()
+        self._close_api()
+
+    def _close_api(self) -> None:
+        with self._closing:
+            if not self._is_closed.is_set():
+                self._is_closed.set()
+                self._requests.put(None)
+                self._api.close()

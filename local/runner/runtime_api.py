@@ -1,0 +1,157 @@
+"""Lambda's Runtime API for one function process, on the loopback address.
+
+https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
+"""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from socketserver import ThreadingMixIn
+from typing import Protocol
+
+from local.runner.invocation import PAYLOAD_LIMIT_BYTES
+
+HOST = "127.0.0.1"
+RUNTIME = "/2018-06-01/runtime/"
+
+
+@dataclass(frozen=True)
+class Request:
+    """One event on its way to the function."""
+
+    request_id: str
+    event: bytes
+    function_arn: str
+    trace_id: str
+    timeout_seconds: float
+
+    def headers(self) -> Mapping[str, str]:
+        """Return what the runtime client reads beside the event; the clock starts here."""
+        deadline = time.time() + self.timeout_seconds
+        return {
+            "Lambda-Runtime-Aws-Request-Id": self.request_id,
+            "Lambda-Runtime-Deadline-Ms": str(round(deadline * 1000)),
+            "Lambda-Runtime-Invoked-Function-Arn": self.function_arn,
+            "Lambda-Runtime-Trace-Id": self.trace_id,
+        }
+
+
+class Service(Protocol):
+    """The other side of the API: who has events and takes answers."""
+
+    def next_request(self) -> Request | None:
+        """Wait for an event; None when there will be no more."""
+
+    def take_result(self, request_id: str, payload: bytes) -> None:
+        """Take what the function returned."""
+
+    def take_error(self, request_id: str, payload: bytes) -> None:
+        """Take the error that ended the function; an empty id is an error while starting."""
+
+
+class RuntimeApi(ThreadingMixIn, HTTPServer):
+    """The listening socket. Each process has its own, for that is how the client names itself."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, service: Service) -> None:
+        """Listen on a free port."""
+        super().__init__((HOST, 0), _Handler)
+        self.service = service
+        self._closing = False
+        self._thread = threading.Thread(target=self._accept, name="runtime-api", daemon=True)
+        self._thread.start()
+
+    @property
+    def address(self) -> str:
+        """Return host and port, as AWS_LAMBDA_RUNTIME_API names them."""
+        return f"{HOST}:{self.server_address[1]}"
+
+    def close(self) -> None:
+        """Stop listening; connections end with the process that holds them."""
+        self._closing = True
+        # accept() has no portable wake-up but a connection.
+        socket.create_connection((HOST, self.server_address[1])).close()
+        self._thread.join()
+        self.server_close()
+
+    def _accept(self) -> None:
+        while not self._closing:
+            self.handle_request()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+    server: RuntimeApi
+
+    def do_GET(self) -> None:
+        """Hand out the next event."""
+        if self.path != f"{RUNTIME}invocation/next":
+            return self._answer(404, {"errorType": "NotFound"})
+        request = self.server.service.next_request()
+        if request is None:
+            self.close_connection = True
+            return None
+        self.send_response_only(200)
+        for name, value in request.headers().items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(request.event)))
+        self.end_headers()
+        self.wfile.write(request.event)
+        return self.wfile.flush()
+
+    def do_POST(self) -> None:
+        """Take the result of an invocation, its error, or that of the start."""
+        body = self._body()
+        match self.path.removeprefix(RUNTIME).split("/"):
+            case ["invocation", request_id, "response"]:
+                if len(body) > PAYLOAD_LIMIT_BYTES:
+                    self.server.service.take_error(request_id, _too_large(len(body)))
+                    return self._answer(413, {"errorType": "RequestEntityTooLarge"})
+                self.server.service.take_result(request_id, body)
+            case ["invocation", request_id, "error"]:
+                self.server.service.take_error(request_id, body)
+            case ["init", "error"]:
+                self.server.service.take_error("", body)
+            case _:
+                return self._answer(404, {"errorType": "NotFound"})
+        return self._answer(202, {"status": "OK"})
+
+    def _body(self) -> bytes:
+        if "chunked" not in self.headers.get("Transfer-Encoding", ""):
+            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = b""
+        while size := int(self.rfile.readline().partition(b";")[0], 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
+
+    def _answer(self, status: int, content: Mapping[str, str]) -> None:
+        body = json.dumps(content).encode()
+        self.send_response_only(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+        self.wfile.flush()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing: the function's log tells what matters."""
+
+
+def _too_large(size: int) -> bytes:
+    message = (
+        f"Response payload size ({size} bytes) exceeded maximum allowed payload size"
+        f" ({PAYLOAD_LIMIT_BYTES} bytes)."
+    )
+    kind = "Function.ResponseSizeTooLarge"
+    return json.dumps({"errorType": kind, "errorMessage": message}).encode()

@@ -1,0 +1,153 @@
+"""SHARD -> FUNCTION. The checkpoint passes a record only when it is done or kept as failed."""
+
+import logging
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from threading import Thread
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from local.runner.backoff import Backoff
+from local.runner.batch_response import failed_items
+from local.runner.checkpoint import Checkpoint
+from local.runner.failed_records import EXHAUSTED, TOO_OLD, FailedRecords
+from local.runner.invocation import Invocation
+from local.runner.mapping import SWITCH_SECONDS, Record, Wiring, event_of, split_by_payload
+from local.runner.shard_source import ShardPlace, ShardSource
+from local.runner.stream_batch import Discard, Part, Split, after_failure, too_old
+from local.runner.stream_event import sequence_number
+from local.specs import StreamMappingSpec
+
+logger = logging.getLogger(__name__)
+
+
+class ShardReader:
+    """One shard, one batch at a time, in order."""
+
+    def __init__(
+        self, spec: StreamMappingSpec, wiring: Wiring, place: ShardPlace, checkpoint: Checkpoint
+    ) -> None:
+        """Be ready to start."""
+        self._spec = spec
+        self._wiring = wiring
+        self._place = place
+        self._checkpoint = checkpoint
+        self._source = ShardSource(spec, wiring, place, checkpoint)
+        self._s3 = wiring.place.client("s3", wiring.place.aws_url)
+        self._last_request = ""
+        # Lambda polls a shard four times a second.
+        self._empty = Backoff(0.05, 0.25)
+        self._unreachable = Backoff(0.1, 5.0)
+        self._failing = Backoff(0.1, 5.0)
+        self.is_at_rest = True
+        self.thread = Thread(target=self._run, name=f"{spec.mapping_id}-{place.shard}", daemon=True)
+
+    def _run(self) -> None:
+        while not self._wiring.stop.is_set():
+            if not self._wiring.switch.is_on:
+                self.is_at_rest = True
+                self._wiring.switch.wait_until_on(SWITCH_SECONDS)
+                continue
+            self.is_at_rest = False
+            try:
+                if self._step():
+                    return
+            except Exception as error:
+                # The engine is away, or whatever it is: nothing is lost behind the checkpoint.
+                logger.warning("%s is read again: %r", self._place.shard, error)
+                self._source.restart()
+                self._unreachable.wait(self._wiring.stop)
+
+    def _step(self) -> bool:
+        """Collect and work one batch; tell whether the shard has come to its end."""
+        batch = self._source.collect()
+        self._unreachable.reset()
+        if batch:
+            self._empty.reset()
+            for part in split_by_payload(batch):
+                if not self._work(Part(part)):
+                    # Stopped in the middle: what is left is read again.
+                    self._source.restart()
+                    return False
+        elif self._source.is_closed:
+            self._checkpoint.close(self._place.stream, self._place.shard)
+            return True
+        else:
+            self._empty.wait(self._wiring.stop)
+        return False
+
+    def _work(self, whole: Part) -> bool:
+        """Bring a batch to its end; False if stopped before."""
+        waiting = [whole]
+        while waiting:
+            if not self._wiring.is_working:
+                return False
+            part = waiting.pop()
+            if old := too_old(part, self._spec, time.time()):
+                self._discard(Part(part.records[:old], runs=part.runs), TOO_OLD)
+                part = Part(part.records[old:], part.failed_runs, part.runs)
+            if part.records:
+                waiting += reversed(self._run_function(part))
+        return True
+
+    def _run_function(self, part: Part) -> Sequence[Part]:
+        """Run the function on a part and return what is left to do."""
+        numbers = [sequence_number(record) for record in part.records]
+        invocation = self._wiring.invoke(event_of(part.records))
+        self._last_request = invocation.request_id
+        failed = failed_items(invocation, numbers, reports_failures=self._spec.reports_failures)
+        self._count(invocation, len(numbers), len(failed))
+        if not failed:
+            self._failing.reset()
+            self._done(part.records)
+            return []
+        if invocation.is_throttled:
+            # It did not run: that spends no retry, only the records' age ends it.
+            self._failing.wait(self._wiring.stop)
+            return [part]
+        step = after_failure(part, min(map(numbers.index, failed)), self._spec)
+        self._done(step.done)
+        match step:
+            case Split():
+                return step.parts
+            case Discard():
+                self._discard(step.part, EXHAUSTED)
+                return []
+        self._failing.wait(self._wiring.stop)
+        return [step.part]
+
+    def _done(self, records: Sequence[Record]) -> None:
+        if records:
+            after = sequence_number(records[-1])
+            self._checkpoint.advance(self._place.stream, self._place.shard, after)
+
+    def _discard(self, part: Part, condition: str) -> None:
+        """Keep what is given up in the on-failure bucket, then pass it."""
+        logger.warning("%d records of %s: %s", len(part.records), self._place.shard, condition)
+        if self._spec.failure_bucket:
+            failed = FailedRecords(
+                records=part.records,
+                condition=condition,
+                invocations=part.runs,
+                request_id=self._last_request,
+                function_arn=self._wiring.place.function_arn(self._spec.function),
+                mapping_id=self._spec.mapping_id,
+                stream_arn=self._source.stream_arn,
+                shard_id=self._place.shard,
+            )
+            now = datetime.now(UTC)
+            self._s3.put_object(
+                Bucket=self._spec.failure_bucket, Key=failed.key(now), Body=failed.body(now)
+            )
+        self._wiring.counter.add(discarded=len(part.records))
+        self._done(part.records)
+
+    def _count(self, invocation: Invocation, records: int, failures: int) -> None:
+        self._wiring.counter.add(
+            batches=1,
+            messages=records,
+            failures=failures,
+            errors=invocation.error is not None and not invocation.is_throttled,
+            throttles=invocation.is_throttled,
+        )

@@ -1,0 +1,79 @@
+"""cdk.json and infrastructure/ -> the local stage's template, synthesized once per change."""
+
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from local.template.stage import LocalAddresses, LocalModel
+
+ROOT = Path(__file__).resolve().parents[2]
+# Everything that the app's code and settings consist of; the functions' own code is not in a
+# template. Of functions/ the app imports core/ alone.
+INPUTS = ("cdk.json", "app.py", "infrastructure", "functions/core", "local/template")
+TIMEOUT_SECONDS = 120
+KEPT = 5
+
+
+class SynthesisError(Exception):
+    """The local stage could not be synthesized."""
+
+
+def local_template(
+    addresses: LocalAddresses,
+    *,
+    cache: Path,
+    stage: str = "dev",
+    model: LocalModel | None = None,
+) -> dict[str, Any]:
+    """Return the template of a stage of cdk.json for this machine, with its addresses."""
+    model = model or LocalModel()
+    path = cache / f"{_fingerprint(stage, model)}.template.json"
+    if not path.is_file():
+        _synthesize(stage, model, path)
+        _forget_old(cache)
+    found: dict[str, Any] = json.loads(addresses.put_into(path.read_text()))
+    return found
+
+
+def _synthesize(stage: str, model: LocalModel, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # A process of its own: the CDK's node and memory go with it.
+    command = [sys.executable, "-m", "local.template.synthesize", stage, model.name]
+    done = subprocess.run(
+        [*command, str(model.dimensions), str(path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
+    if done.returncode:
+        raise SynthesisError(f"stage {stage} of cdk.json: {done.stderr.strip()[-2000:]}")
+
+
+def _fingerprint(stage: str, model: LocalModel) -> str:
+    digest = hashlib.sha256(f"{stage} {model} {version('aws-cdk-lib')}".encode())
+    for path in _input_files():
+        digest.update(f"\n{path.relative_to(ROOT)}\n".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:32]
+
+
+def _input_files() -> Iterable[Path]:
+    for name in INPUTS:
+        path = ROOT / name
+        found = [path] if path.is_file() else path.rglob("*")
+        yield from sorted(p for p in found if p.is_file() and p.suffix != ".pyc")
+
+
+def _forget_old(cache: Path) -> None:
+    newest_first = sorted(
+        cache.glob("*.template.json"), key=lambda path: path.stat().st_mtime, reverse=True
+    )
+    for path in newest_first[KEPT:]:
+        path.unlink(missing_ok=True)

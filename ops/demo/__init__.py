@@ -1,0 +1,1 @@
+"""The demo: one story, told on the real engines or in memory."""

@@ -1,0 +1,166 @@
+"""The story: what embedq does, told by doing it. Every line is checked before it is printed."""
+
+import textwrap
+import time
+from collections.abc import Callable, Sequence
+
+from functions.core.ledger_row import LedgerRow, Status
+from ops.demo.corpus import LONG_ID, fables, long_document
+from ops.demo.world import POISON, World
+
+QUESTIONS = {
+    "a slow runner beats a quick one who is too sure of himself": "tortoise-and-hare",
+    "a tiny rodent rescues the king of beasts": "lion-and-mouse",
+    "bird raises the level of a liquid with stones": "crow-and-pitcher",
+}
+POISON_ITEM = {"id": "poison", "title": "Poison", "body": f"The provider refuses {POISON}."}
+OUTAGE_ITEMS = [
+    {"id": f"outage-{number}", "title": f"Written in the dark {number}", "body": body}
+    for number, body in enumerate(
+        [
+            "The lighthouse keeper lit his lamp although no ship was in sight.",
+            "A baker kneads the dough long before the town wakes up.",
+            "The librarian lends a book and writes down who has it.",
+        ]
+    )
+]
+WAIT_SECONDS = 120.0
+WIDTH = 78
+
+
+class StoryError(Exception):
+    """Something did not happen as the story says it does."""
+
+
+class Story:
+    """Tells the story in a world, and stops where it does not hold."""
+
+    def __init__(
+        self, world: World, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._world = world
+        self._say = say
+        self._clock = clock
+
+    def tell(self) -> None:
+        """Tell all of it."""
+        for number, chapter in enumerate(
+            [
+                self._load,
+                self._search,
+                self._edit,
+                self._delete,
+                self._poison,
+                self._outage,
+                self._redrive,
+            ],
+            start=1,
+        ):
+            self._say("")
+            self._say(f"{number}. {chapter.__doc__}")
+            chapter()
+
+    def _load(self) -> None:
+        """Write 24 fables and one long document to the table, and go on."""
+        items = [*fables(), long_document(edited=False)]
+        began = self._clock()
+        for item in items:
+            self._world.put(item)
+        self._tell(f"{len(items)} items written; the application waits for nothing.")
+        rows = self._wait([item["id"] for item in items], Status.COMPLETED)
+        seconds = self._clock() - began
+        chunks = sum(row.chunks_total for row in rows.values())
+        paid = self._world.chunks_paid()
+        self._tell(f"All indexed after {seconds:.1f} s: {chunks} chunks, {paid} paid.")
+
+    def _search(self) -> None:
+        """Search by meaning: no word of the question needs to be in the answer."""
+        for question, expected in QUESTIONS.items():
+            hits = [hit for hit in self._world.search(question, 4) if hit.document_id != LONG_ID]
+            self._expect(hits[0].document_id == expected, f"{question!r} finds {expected}")
+            self._tell(f'"{question}"')
+            self._tell(f"   -> {hits[0].document_id}  (score {hits[0].score:.2f})")
+
+    def _edit(self) -> None:
+        """Edit one paragraph of the long document: only that paragraph is paid."""
+        before = self._world.chunks_paid()
+        version = self._row(LONG_ID).version
+        self._world.put(long_document(edited=True))
+        row = self._wait([LONG_ID], Status.COMPLETED, after=version)[LONG_ID]
+        paid = self._world.chunks_paid() - before
+        self._expect(0 < paid <= 3, "an edit of one paragraph pays for its neighbourhood only")
+        self._tell(f"{paid} of {row.chunks_total} chunks paid, the others reused.")
+
+    def _delete(self) -> None:
+        """Delete a fable: it leaves the search."""
+        self._world.delete("tortoise-and-hare")
+        self._wait(["tortoise-and-hare"], Status.DELETED)
+        question = next(iter(QUESTIONS))
+        found = [hit.document_id for hit in self._world.search(question, 25)]
+        self._expect("tortoise-and-hare" not in found, "a deleted document is not found")
+        self._tell(f'"{question}" finds it no more.')
+
+    def _poison(self) -> None:
+        """Write a document that the provider refuses, together with a good one."""
+        self._world.set_provider(down=False, refuses_poison=True)
+        self._world.put(POISON_ITEM)
+        self._world.put({"id": "neighbour", "title": "Neighbour", "body": "A harmless text."})
+        self._wait(["neighbour"], Status.COMPLETED)
+        self._wait(["poison"], Status.FAILED)
+        self._until(lambda: bool(self._world.dead_letters()), "the dead letter arrives")
+        for letter in self._world.dead_letters():
+            self._tell(f"dead letter: {letter.document_id}: {letter.reason}")
+        self._tell("The neighbour in the same batch is indexed; the poison stands alone.")
+
+    def _outage(self) -> None:
+        """Take the provider down, write three documents, and bring it back."""
+        self._world.set_provider(down=True, refuses_poison=True)
+        ids = [item["id"] for item in OUTAGE_ITEMS]
+        for item in OUTAGE_ITEMS:
+            self._world.put(item)
+        self._until(lambda: self._all_failed(ids), "the attempts fail")
+        row = self._row(ids[0])
+        error = row.errors[-1]
+        self._tell(f"{row.document_id}: {row.status}, last error {error.kind}: {error.message}")
+        self._world.set_provider(down=False, refuses_poison=True)
+        rows = self._wait(ids, Status.COMPLETED)
+        attempts = ", ".join(str(row.attempts) for row in rows.values())
+        self._tell(f"It is back: all {len(ids)} indexed, after {attempts} attempts. Nothing lost.")
+
+    def _redrive(self) -> None:
+        """The provider takes the poison now: redrive the dead letters."""
+        self._world.set_provider(down=False, refuses_poison=False)
+        moved = self._world.redrive()
+        self._wait(["poison"], Status.COMPLETED)
+        self._tell(f"{moved} moved back to its lane, a new life, indexed. No dead letters left.")
+
+    def _wait(self, ids: Sequence[str], status: Status, *, after: int = 0) -> dict[str, LedgerRow]:
+        def arrived() -> bool:
+            rows = self._world.rows(ids)
+            return len(rows) == len(ids) and all(
+                row.status is status and row.version > after for row in rows.values()
+            )
+
+        self._until(arrived, f"{', '.join(ids[:3])} {status}")
+        return self._world.rows(ids)
+
+    def _until(self, condition: Callable[[], bool], what: str) -> None:
+        deadline = self._clock() + WAIT_SECONDS
+        while not condition():
+            self._expect(self._clock() < deadline, f"within {WAIT_SECONDS:.0f} s: {what}")
+            self._world.tick()
+
+    def _all_failed(self, ids: Sequence[str]) -> bool:
+        rows = self._world.rows(ids)
+        return len(rows) == len(ids) and all(row.errors for row in rows.values())
+
+    def _row(self, name: str) -> LedgerRow:
+        return self._world.rows([name])[name]
+
+    def _expect(self, holds: bool, what: str) -> None:
+        if not holds:
+            raise StoryError(f"the demo expected that {what}, and it did not happen")
+
+    def _tell(self, text: str) -> None:
+        for line in textwrap.wrap(text, WIDTH, drop_whitespace=False):
+            self._say(f"   {line}")

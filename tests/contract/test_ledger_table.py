@@ -1,0 +1,119 @@
+"""The ledger's items as DynamoDB, its sparse index and its time to live see them."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from functions.adapters.dynamodb_ledger import OPEN_SHARDS, open_shard
+from functions.core.identity import DocumentId, RowKey
+from functions.core.ledger_row import LedgerRow, Status
+from tests.builders import NOW_MS, make_row
+from tests.contract.engines import real
+from tests.contract.ledger_engines import LedgerTable, ledger_table
+
+OWING = (Status.PENDING, Status.PROCESSING, Status.FAILED, Status.FAILED_MAX_RETRIES)
+
+
+@pytest.fixture(params=["moto", real("dynamodb-local")])
+def table(request: pytest.FixtureRequest) -> Iterator[LedgerTable]:
+    with ledger_table(request, request.param) as table:
+        yield table
+
+
+def open_rows(table: LedgerTable) -> list[dict[str, Any]]:
+    scanned = table.client.scan(TableName=table.name, IndexName="open")
+    items: list[dict[str, Any]] = scanned["Items"]
+    return items
+
+
+@pytest.mark.parametrize("status", list(Status))
+def test_only_open_and_failed_rows_are_in_the_sparse_index(
+    table: LedgerTable, status: Status
+) -> None:
+    """R29: the sweep reads what owes work, and pays for nothing else."""
+    row = make_row(status=status, revision=0)
+
+    table.ledger.write([row])
+
+    owed = [
+        {
+            "row_key": {"S": row.row_key},
+            "open_shard": {"S": open_shard(row.row_key)},
+            "due_ms": {"N": str(row.queued_ms)},
+            "status": {"S": str(status)},
+            "lane": {"S": "normal"},
+        }
+    ]
+    assert open_rows(table) == (owed if status in OWING else [])
+
+
+def test_row_leaves_the_sparse_index_when_it_completes(table: LedgerTable) -> None:
+    """R29: a completed document owes nothing."""
+    [row] = table.ledger.write([make_row(revision=0)]).stored.values()
+
+    table.ledger.write([replace(row, status=Status.COMPLETED)])
+
+    assert open_rows(table) == []
+
+
+def test_due_time_is_the_next_attempt_if_there_is_one(table: LedgerTable) -> None:
+    """R29: a row that backs off is not due before its time."""
+    table.ledger.write([make_row(next_attempt_ms=NOW_MS + 9, revision=0)])
+
+    assert [row["due_ms"] for row in open_rows(table)] == [{"N": str(NOW_MS + 9)}]
+
+
+def test_time_to_live_is_a_number_of_seconds_and_only_where_set(table: LedgerTable) -> None:
+    """R28: completed rows expire; a row that is owed work has no such attribute at all."""
+    rows = [
+        make_row(document_id=DocumentId("done"), expires_at=1_800_000_000, revision=0),
+        make_row(document_id=DocumentId("open"), revision=0),
+    ]
+    table.ledger.write(rows)
+
+    items = [_item(table, row) for row in rows]
+
+    assert [item.get("expires_at") for item in items] == [{"N": "1800000000"}, None]
+
+
+def test_row_that_leaves_a_final_status_loses_its_time_to_live(table: LedgerTable) -> None:
+    """R28: a document that is worked again does not vanish in the middle."""
+    [row] = table.ledger.write([make_row(expires_at=1_800_000_000, revision=0)]).stored.values()
+
+    table.ledger.write([replace(row, expires_at=None)])
+
+    assert "expires_at" not in _item(table, row)
+
+
+def test_shards_are_spread(table: LedgerTable) -> None:
+    """R29: no hot partition of the sparse index throttles the table."""
+    shards = {open_shard(RowKey(f"default/articles/{number}")) for number in range(1000)}
+    table.ledger.write([make_row(revision=0)])
+
+    assert shards == {f"{number:02}" for number in range(OPEN_SHARDS)}
+    assert open_rows(table)[0]["open_shard"]["S"] in shards
+
+
+@pytest.mark.engines
+@pytest.mark.timeout(600)
+def test_one_of_many_writers_at_once_wins(request: pytest.FixtureRequest) -> None:
+    """R31: the condition decides in the table, however the writers interleave."""
+    with ledger_table(request, "dynamodb-local") as table, ThreadPoolExecutor(8) as pool:
+        [row] = table.ledger.write([make_row(revision=0)]).stored.values()
+        copies = [replace(row, attempts=number) for number in range(8)]
+
+        swapped = list(pool.map(lambda copy: table.ledger.write([copy]), copies))
+
+        winners = [swap.stored[row.row_key] for swap in swapped if swap.stored]
+        assert len(winners) == 1
+        assert table.ledger.read([row.row_key]) == {row.row_key: winners[0]}
+
+
+def _item(table: LedgerTable, row: LedgerRow) -> dict[str, Any]:
+    key = {"row_key": {"S": row.row_key}}
+    answer = table.client.get_item(TableName=table.name, Key=key, ConsistentRead=True)
+    item: dict[str, Any] = answer["Item"]
+    return item
