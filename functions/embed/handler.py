@@ -7,7 +7,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import boto3
-from aws_lambda_powertools import Logger, Metrics
 
 from functions.adapters.dynamodb_ledger import DynamoDbLedger
 from functions.adapters.dynamodb_source import DynamoDbSource
@@ -17,21 +16,21 @@ from functions.adapters.opensearch_index import OpenSearchIndex
 from functions.adapters.s3_stash import S3Stash
 from functions.adapters.secret import ApiKey
 from functions.adapters.sqs_tasks import SqsTasks, parse_messages
-from functions.adapters.telemetry import PowertoolsTelemetry
+from functions.adapters.telemetry import PowertoolsTelemetry, make_logger, make_metrics
 from functions.core.settings import EmbedSettings
 from functions.embed.process import Embed, build_embed
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
-logger = Logger()
-metrics = Metrics()
-metrics.set_default_dimensions(stage=os.environ.get("STAGE", "local"))
+logger = make_logger("embed")
+metrics = make_metrics("embed")
 
 
 @cache
 def embed() -> Embed:
     """Build the step once per process."""
+    metrics.set_default_dimensions(stage=os.environ.get("STAGE", "none"))
     settings = EmbedSettings.from_environment()
     session = boto3.Session()
     dynamodb = session.client("dynamodb")
@@ -60,7 +59,9 @@ def embed() -> Embed:
 @metrics.log_metrics
 def lambda_handler(event: dict[str, Any], context: "LambdaContext") -> dict[str, Any]:
     """Embed the documents of a queue batch."""
-    failed = embed().process(
+    step = embed()
+    step.telemetry.count("MessagesReceived", len(event["Records"]))
+    failed = step.process(
         parse_messages(event["Records"]),
         seconds_left=lambda: context.get_remaining_time_in_millis() / 1000,
     )

@@ -6,24 +6,23 @@ from functools import cache
 from typing import Any
 
 import boto3
-from aws_lambda_powertools import Logger, Metrics
 
 from functions.adapters.dynamodb_ledger import DynamoDbLedger
 from functions.adapters.dynamodb_stream import parse_records
 from functions.adapters.sqs_tasks import SqsTasks
-from functions.adapters.telemetry import PowertoolsTelemetry
+from functions.adapters.telemetry import PowertoolsTelemetry, make_logger, make_metrics
 from functions.core.failure import FailureError
 from functions.core.settings import EnqueueSettings
 from functions.enqueue.process import Enqueue
 
-logger = Logger()
-metrics = Metrics()
-metrics.set_default_dimensions(stage=os.environ.get("STAGE", "local"))
+logger = make_logger("enqueue")
+metrics = make_metrics("enqueue")
 
 
 @cache
 def enqueue() -> Enqueue:
     """Build the step once per process."""
+    metrics.set_default_dimensions(stage=os.environ.get("STAGE", "none"))
     settings = EnqueueSettings.from_environment()
     return Enqueue(
         ledger=DynamoDbLedger(boto3.client("dynamodb"), settings.ledger_table),
@@ -39,6 +38,7 @@ def enqueue() -> Enqueue:
 def lambda_handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
     """Bring the changes of a stream batch into the lanes."""
     step = enqueue()
+    step.telemetry.count("RecordsReceived", len(event["Records"]))
     changes, rejected = parse_records(event["Records"], step.sources.values())
     try:
         step.reject(rejected)

@@ -6,11 +6,11 @@ import urllib.request
 from typing import TYPE_CHECKING, Any
 
 import boto3
-from aws_lambda_powertools import Logger
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from functions.adapters.opensearch_admin import OpenSearchAdmin
 from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp
+from functions.adapters.telemetry import make_logger
 from functions.core.failure import FailureError
 from functions.core.settings import IndexSetupSettings, MetadataType
 from functions.index_setup.ensure import ensure_index
@@ -19,7 +19,7 @@ from functions.index_setup.mapping import IndexSpec
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
-logger = Logger()
+logger = make_logger("index_setup")
 
 # A new domain takes a while until it knows its access policy.
 RETRY_SECONDS = 10

@@ -1,7 +1,7 @@
 """A DynamoDB table with its stream, in memory."""
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal
 from itertools import count
 from typing import Any
 
@@ -9,6 +9,8 @@ from functions.adapters.dynamodb_values import from_dynamodb, to_dynamodb, with_
 from functions.core.identity import ItemKey
 from functions.core.ports import Clock
 from functions.core.settings import SourceSettings
+
+DIGITS = Context(prec=38)  # of a DynamoDB number
 
 
 class MemoryTable:
@@ -69,7 +71,7 @@ class MemoryTable:
 def _canonical(item: Mapping[str, Any]) -> dict[str, Any]:
     """Spell numbers as DynamoDB does: 1.50 and 1.5 are one key."""
     return {
-        name: {"N": f"{Decimal(value['N']).normalize():f}"} if "N" in value else value
+        name: {"N": f"{Decimal(value['N']).normalize(DIGITS):f}"} if "N" in value else value
         for name, value in item.items()
     }
 

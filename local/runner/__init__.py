@@ -1,1 +1,1 @@
-"""One-machine mode's Lambda: functions as processes, event source mappings as AWS documents them."""
+"""The Lambda service of one machine: function processes and event source mappings."""

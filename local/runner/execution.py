@@ -33,7 +33,8 @@ class Execution:
         try:
             self._process = processes.start(program(self._api.address), self._on_end)
         except ProcessStartError as error:
-            self._end(lambda request_id: failed(request_id, "Runtime.StartError", str(error)))
+            reason = str(error)
+            self._end(lambda request_id: failed(request_id, "Runtime.StartError", reason))
 
     @property
     def is_alive(self) -> bool:

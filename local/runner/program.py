@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from local.runner.place import CHECKOUT, RunnerPlace
-from local.runner.processes import Program
+from local.runner.processes import ProcessStartError, Program
 from local.specs import FunctionSpec
 
 # All that the runtime client needs; everything else must be in the function's package.
@@ -15,7 +15,7 @@ RUNTIME_MODULES = ("awslambdaric", "runtime_client", "simplejson", "snapshot_res
 PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 
-class CodeMissingError(Exception):
+class CodeMissingError(ProcessStartError):
     """A function's package has not been built."""
 
 

@@ -41,7 +41,7 @@ class Runner:
         }
         self._switches = Switches(
             place.folder / "switches.json",
-            {spec.mapping_id: spec.enabled for spec in (*queues, *streams)},
+            {s.mapping_id: s.enabled for s in queues} | {s.mapping_id: s.enabled for s in streams},
         )
 
         def wiring(mapping_id: str, function: str) -> Wiring:

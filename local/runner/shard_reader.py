@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from threading import Thread
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from local.runner.backoff import Backoff
 from local.runner.batch_response import failed_items
 from local.runner.checkpoint import Checkpoint
@@ -45,17 +43,18 @@ class ShardReader:
 
     def _run(self) -> None:
         while not self._wiring.stop.is_set():
+            # Before the look at the switch, so that nobody takes us for resting after it.
+            self.is_at_rest = False
             if not self._wiring.switch.is_on:
                 self.is_at_rest = True
                 self._wiring.switch.wait_until_on(SWITCH_SECONDS)
                 continue
-            self.is_at_rest = False
             try:
                 if self._step():
                     return
-            except Exception as error:
+            except Exception:
                 # The engine is away, or whatever it is: nothing is lost behind the checkpoint.
-                logger.warning("%s is read again: %r", self._place.shard, error)
+                logger.exception("%s is read again from its checkpoint", self._place.shard)
                 self._source.restart()
                 self._unreachable.wait(self._wiring.stop)
 

@@ -13,7 +13,8 @@ Record = Mapping[str, Any]
 def stream_record(record: Mapping[str, Any], *, arn: str, region: str) -> Record:
     """Return the record of the event for a record of the streams API."""
     data = dict(record["dynamodb"])
-    data["ApproximateCreationDateTime"] = data["ApproximateCreationDateTime"].timestamp()
+    # The stream knows the second only.
+    data["ApproximateCreationDateTime"] = int(data["ApproximateCreationDateTime"].timestamp())
     for image in ("Keys", "NewImage", "OldImage"):
         if image in data:
             data[image] = {name: _plain(value) for name, value in data[image].items()}
@@ -38,9 +39,9 @@ def sequence_number(record: Record) -> str:
     return number
 
 
-def created_seconds(record: Record) -> float:
+def created_seconds(record: Record) -> int:
     """Return when an event's record was written, as the stream knows it."""
-    created: float = record["dynamodb"]["ApproximateCreationDateTime"]
+    created: int = record["dynamodb"]["ApproximateCreationDateTime"]
     return created
 
 

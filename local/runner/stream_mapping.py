@@ -57,9 +57,9 @@ class StreamMapping:
     def _look(self) -> None:
         try:
             self._start_readers()
-        except Exception as error:
+        except Exception:
             # The engine is away or the table not there yet: look again.
-            logger.warning("the stream of %s cannot be read: %r", self.spec.table, error)
+            logger.exception("the stream of %s cannot be read", self.spec.table)
             self._unreachable.wait(self.wiring.stop)
         else:
             self._unreachable.reset()

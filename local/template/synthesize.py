@@ -28,9 +28,7 @@ def synthesize(cdk_json: Path, *, stage: str, model: LocalModel) -> str:
 def main(stage: str, model: str, dimensions: str, out: str) -> int:
     """Write the template, whole or not at all."""
     try:
-        text = synthesize(
-            Path("cdk.json"), stage=stage, model=LocalModel(model, int(dimensions))
-        )
+        text = synthesize(Path("cdk.json"), stage=stage, model=LocalModel(model, int(dimensions)))
     except ConfigError as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -6,6 +6,7 @@ Where an engine differs from AWS, docs/engine-differences.md says so, with the r
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import boto3
@@ -33,8 +34,9 @@ def engine_url(request: pytest.FixtureRequest, fixture: str) -> str:
         pytest.skip(message)
 
 
+@cache
 def client(service: str, url: str | None = None) -> Any:
-    """Make a client that never leaves this machine."""
+    """Make a client that never leaves this machine; once, as making one takes longest."""
     return boto3.client(
         service,  # type: ignore[call-overload]
         endpoint_url=url,

@@ -72,6 +72,7 @@ class MemoryEngine:
         return [message.body for message in dead]
 
     def redrive(self, lane: Lane) -> None:  # noqa: ARG002
+        self.clock.advance(1)
         self.tasks.redrive()
 
 

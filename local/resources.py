@@ -1,0 +1,146 @@
+"""What the template says -> tables, queues, buckets, secrets and indexes, made where missing.
+
+Tables and indexes outlive a restart; queues, buckets and secrets are made anew by each one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from botocore.config import Config
+
+from functions.adapters.opensearch_admin import OpenSearchAdmin
+from functions.adapters.opensearch_http import OpenSearchHttp
+from functions.index_setup.ensure import ensure_index
+from functions.index_setup.handler import Request as IndexRequest
+from local.specs import QueueSpec, StackSpec, TableSpec
+from local.template.references import unknown_stream_arn
+from local.template.site import Site
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_dynamodb.type_defs import TableDescriptionTypeDef
+    from mypy_boto3_sqs import SQSClient
+
+
+class ResourceError(Exception):
+    """What is there already does not fit the template."""
+
+
+def create_resources(stack: StackSpec, site: Site, *, secrets: Mapping[str, str]) -> StackSpec:
+    """Make all that is missing; return the stack with the ARNs of its streams.
+
+    `secrets` holds the value of each secret, by name.
+    """
+    streams = _create_tables(stack, site)
+    _create_queues(_client("sqs", site), stack.queues)
+    s3 = _client("s3", site)
+    for bucket in stack.buckets:
+        s3.create_bucket(Bucket=bucket)
+    _create_secrets(stack, site, secrets)
+    return _with_streams(stack, site, streams)
+
+
+def create_indexes(stack: StackSpec, index_url: str) -> dict[str, str]:
+    """Do what the custom resources ask for; return what was done for each index."""
+    admin = OpenSearchAdmin(OpenSearchHttp(index_url, credentials=None, region=""))
+    specs = [IndexRequest.model_validate(found).spec for found in stack.custom_resources]
+    return {spec.alias: ensure_index(spec, admin) for spec in specs}
+
+
+def _client(service: Any, site: Site) -> Any:
+    return boto3.client(
+        service,
+        endpoint_url=site.endpoint_url,
+        region_name=site.region,
+        aws_access_key_id="local",
+        aws_secret_access_key="local",
+        # <bucket>.localhost is not known everywhere.
+        config=Config(s3={"addressing_style": "path"}),
+    )
+
+
+def _create_tables(stack: StackSpec, site: Site) -> dict[str, str]:
+    dynamodb: DynamoDBClient = _client("dynamodb", site)
+    streams = {}
+    for table in stack.tables:
+        found = _table(dynamodb, table)
+        if table.ttl_attribute is not None:
+            _expire(dynamodb, table.name, table.ttl_attribute)
+        if "LatestStreamArn" in found:
+            streams[table.name] = found["LatestStreamArn"]
+    return streams
+
+
+def _table(dynamodb: "DynamoDBClient", table: TableSpec) -> "TableDescriptionTypeDef":
+    try:
+        return dynamodb.create_table(**table.create)["TableDescription"]
+    except dynamodb.exceptions.ResourceInUseException:
+        found = dynamodb.describe_table(TableName=table.name)["Table"]
+    if _shape(found) != _shape(table.create):
+        raise ResourceError(
+            f"table {table.name} is there with other keys, indexes or stream than the template"
+            " has: remove the data folder to start anew, or bring the template back"
+        )
+    return found
+
+
+def _shape(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "attributes": sorted(map(_pair, table["AttributeDefinitions"])),
+        "keys": [_pair(key) for key in table["KeySchema"]],
+        "indexes": {
+            index["IndexName"]: [_pair(key) for key in index["KeySchema"]]
+            for kind in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes")
+            for index in table.get(kind) or ()
+        },
+        "stream": (table.get("StreamSpecification") or {}).get("StreamViewType"),
+    }
+
+
+def _pair(attribute: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(attribute[key] for key in sorted(attribute))
+
+
+def _expire(dynamodb: "DynamoDBClient", table: str, attribute: str) -> None:
+    found = dynamodb.describe_time_to_live(TableName=table)["TimeToLiveDescription"]
+    if found.get("AttributeName") != attribute:
+        dynamodb.update_time_to_live(
+            TableName=table,
+            TimeToLiveSpecification={"Enabled": True, "AttributeName": attribute},
+        )
+
+
+def _create_queues(sqs: "SQSClient", queues: Any) -> None:
+    # A queue can name its DLQ only once that is there.
+    for queue in sorted(queues, key=lambda queue: "RedrivePolicy" in queue.attributes):
+        _create_queue(sqs, queue)
+
+
+def _create_queue(sqs: "SQSClient", queue: QueueSpec) -> None:
+    attributes: Any = dict(queue.attributes)
+    try:
+        sqs.create_queue(QueueName=queue.name, Attributes=attributes)
+    except sqs.exceptions.QueueNameExists:
+        # Whether a queue is FIFO is its nature: only the other attributes can be set.
+        attributes.pop("FifoQueue", None)
+        url = sqs.get_queue_url(QueueName=queue.name)["QueueUrl"]
+        sqs.set_queue_attributes(QueueUrl=url, Attributes=attributes)
+
+
+def _create_secrets(stack: StackSpec, site: Site, values: Mapping[str, str]) -> None:
+    client = _client("secretsmanager", site)
+    for name in stack.secrets:
+        if name not in values:
+            raise ResourceError(f"secret {name} has no value: give one")
+        try:
+            client.create_secret(Name=name, SecretString=values[name])
+        except client.exceptions.ResourceExistsException:
+            client.put_secret_value(SecretId=name, SecretString=values[name])
+
+
+def _with_streams(stack: StackSpec, site: Site, streams: Mapping[str, str]) -> StackSpec:
+    known = {unknown_stream_arn(site, table): arn for table, arn in streams.items()}
+    outputs = {name: known.get(value, value) for name, value in stack.outputs.items()}
+    return replace(stack, outputs=outputs)

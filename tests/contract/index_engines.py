@@ -1,0 +1,99 @@
+"""The k-NN index on each engine: the port, and searching it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import numpy as np
+import pytest
+
+from functions.adapters.opensearch_admin import OpenSearchAdmin
+from functions.adapters.opensearch_http import OpenSearchHttp
+from functions.adapters.opensearch_index import OpenSearchIndex
+from functions.adapters.opensearch_search import Hit, search
+from functions.core.entry import Chunk, Entry, Tombstone
+from functions.core.identity import DocumentId
+from functions.core.ports import VectorIndex
+from functions.index_setup.ensure import ensure_index
+from functions.index_setup.mapping import IndexSpec
+from local.memory.index import MemoryIndex
+from tests.builders import NOW_MS
+from tests.contract.engines import REGION, engine_url
+
+if TYPE_CHECKING:
+    from functions.core.entry import Vector
+
+DIMENSIONS = 4
+
+
+@dataclass(frozen=True)
+class IndexEngine:
+    """An index, how to search it, and how to let it forget what it may forget."""
+
+    index: VectorIndex
+    search: Callable[..., list[Hit]]
+    forget: Callable[[], None]
+
+
+@contextmanager
+def index_engine(request: pytest.FixtureRequest, engine: str) -> Iterator[IndexEngine]:
+    """Make an empty index with a few metadata fields."""
+    if engine == "memory":
+        memory = MemoryIndex(DIMENSIONS)
+        yield IndexEngine(memory, memory.search, lambda: None)
+        return
+    http = opensearch(request)
+    alias = f"contract-{uuid4()}"
+    spec = IndexSpec(
+        alias=alias,
+        model="text-embedding-3-small",
+        dimensions=DIMENSIONS,
+        metadata={"language": "keyword", "year": "long", "public": "boolean"},
+    )
+    ensure_index(spec, OpenSearchAdmin(http))
+    yield IndexEngine(
+        OpenSearchIndex(http, alias), partial(search, http, alias), partial(_forget, http, alias)
+    )
+    http.call("DELETE", spec.index)
+
+
+def opensearch(request: pytest.FixtureRequest) -> OpenSearchHttp:
+    """Talk to the session's node."""
+    return OpenSearchHttp(engine_url(request, "opensearch_url"), credentials=None, region=REGION)
+
+
+def _forget(http: OpenSearchHttp, alias: str) -> None:
+    """Let OpenSearch forget the versions of deleted documents, and merge them away."""
+    http.call("PUT", f"{alias}/_settings", {"index.gc_deletes": "0ms"})
+    for action in ("_refresh", "_flush", "_forcemerge"):
+        http.call("POST", f"{alias}/{action}")
+
+
+def vector(*numbers: float) -> "Vector":
+    return np.array(numbers, dtype=np.float32)
+
+
+def entry(name: str, *vectors: "Vector", version: int = NOW_MS, **changes: Any) -> Entry:
+    """Make an entry with one chunk per vector; their texts are t0, t1, ..."""
+    chunks = [
+        Chunk(f"t{number}", f"h{number}", one)
+        for number, one in enumerate(vectors or (vector(1, 0, 0, 0),))
+    ]
+    values: Mapping[str, Any] = {
+        "source": "articles",
+        "document_id": DocumentId(name),
+        "version": version,
+        "content_hash": f"hash of {name}",
+        "type": "article",
+        "metadata": {},
+        "chunks": tuple(chunks),
+        "written_ms": NOW_MS,
+    }
+    return Entry(**{**values, **changes})
+
+
+def tombstone(name: str, *, version: int = NOW_MS, reason: str | None = None) -> Tombstone:
+    return Tombstone("articles", DocumentId(name), version, "hash of a grave", reason, NOW_MS)

@@ -1,0 +1,138 @@
+"""Search on each engine: the nearest documents, each once, and no deleted one."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from functions.adapters.opensearch_search import Hit
+from functions.core.entry import Entry, Tombstone
+from functions.core.identity import DocumentId
+from tests.builders import NOW_MS
+from tests.contract.engines import real
+from tests.contract.index_engines import IndexEngine, entry, index_engine, tombstone, vector
+
+EAST = vector(1, 0, 0, 0)
+
+
+@pytest.fixture(params=["memory", real("opensearch")])
+def engine(request: pytest.FixtureRequest) -> Iterator[IndexEngine]:
+    with index_engine(request, request.param) as engine:
+        yield engine
+
+
+def fill(engine: IndexEngine, *entries: Entry | Tombstone) -> None:
+    engine.index.write(entries, searchable_now=True)
+
+
+def names(hits: list[Hit]) -> list[str]:
+    return [hit.document_id for hit in hits]
+
+
+def test_nearest_documents_come_first(engine: IndexEngine) -> None:
+    """R12: at once after the write, with the score (1 + cosine) / 2."""
+    fill(
+        engine,
+        entry("far", vector(-1, 0, 0, 0)),
+        entry("near", vector(3, 0, 0, 0)),
+        entry("middle", vector(0, 2, 0, 0)),
+    )
+
+    hits = engine.search(EAST)
+
+    assert names(hits) == ["near", "middle", "far"]
+    assert [hit.score for hit in hits] == pytest.approx([1.0, 0.5, 0.0], abs=1e-6)
+
+
+def test_hit_shows_the_document_and_its_best_chunk(engine: IndexEngine) -> None:
+    """R11: what a search result needs, and no vectors."""
+    found = entry("a", vector(0, 1, 0, 0), EAST, metadata={"language": "de", "year": 2026})
+    fill(engine, found)
+
+    [hit] = engine.search(EAST)
+
+    assert hit == Hit(
+        source="articles",
+        document_id=DocumentId("a"),
+        type="article",
+        score=pytest.approx(1.0),
+        text="t1",
+        metadata={"language": "de", "year": 2026},
+    )
+
+
+def test_document_with_many_chunks_comes_once_and_hides_no_other(engine: IndexEngine) -> None:
+    """R11: 60 near chunks of one document leave room for the others."""
+    many = [vector(1, number / 1000, 0, 0) for number in range(60)]
+    others = [entry(f"other {number}", vector(1, 1 + number, 0, 0)) for number in range(4)]
+    fill(engine, entry("long", *many), *others)
+
+    hits = engine.search(EAST, most=5)
+
+    assert names(hits) == ["long", "other 0", "other 1", "other 2", "other 3"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ({"language": "de"}, ["german", "both"]),
+        ({"language": "en", "public": True}, ["both"]),
+        ({"year": 2026}, ["german"]),
+        ({"public": False}, ["english"]),
+        ({"language": "fr"}, []),
+        ({}, ["german", "english", "both"]),
+    ],
+    ids=str,
+)
+def test_metadata_filter(engine: IndexEngine, wanted: dict[str, Any], found: list[str]) -> None:
+    """R12: by keyword, number and boolean; a list matches by any of its values."""
+    fill(
+        engine,
+        entry("german", vector(1, 0, 0, 0), metadata={"language": "de", "year": 2026}),
+        entry("english", vector(1, 1, 0, 0), metadata={"language": "en", "public": False}),
+        entry("both", vector(1, 2, 0, 0), metadata={"language": ["de", "en"], "public": True}),
+    )
+
+    assert names(engine.search(EAST, metadata=wanted)) == found
+
+
+def test_filter_finds_what_many_nearer_documents_hide(engine: IndexEngine) -> None:
+    """R12: the filter works while searching, not on the first few hits."""
+    near = [entry(f"near {number}", vector(1, number / 1000, 0, 0)) for number in range(50)]
+    fill(engine, *near, entry("far", vector(-1, 0, 0, 0), metadata={"language": "de"}))
+
+    assert names(engine.search(EAST, most=3, metadata={"language": "de"})) == ["far"]
+
+
+def test_tombstones_are_never_found(engine: IndexEngine) -> None:
+    """R07 R15: a deleted document leaves the search with the write that buries it."""
+    fill(engine, entry("a"), entry("b"), tombstone("never there"))
+    assert sorted(names(engine.search(EAST))) == ["a", "b"]
+
+    fill(engine, tombstone("a", version=NOW_MS + 1))
+
+    assert names(engine.search(EAST)) == ["b"]
+
+
+def test_replaced_chunks_are_found_no_more(engine: IndexEngine) -> None:
+    """R11: an entry is replaced as a whole."""
+    fill(engine, entry("a", EAST, vector(0, 1, 0, 0)))
+
+    fill(engine, entry("a", vector(0, 0, 1, 0), version=NOW_MS + 1))
+
+    [hit] = engine.search(EAST)
+    assert hit.score == pytest.approx(0.5, abs=1e-6)
+
+
+def test_no_more_than_asked(engine: IndexEngine) -> None:
+    """R12: and as many as there are, when fewer."""
+    fill(engine, *(entry(f"d{n:02}", vector(1, n, 0, 0)) for n in range(15)))
+
+    assert names(engine.search(EAST, most=2)) == ["d00", "d01"]
+    assert len(engine.search(EAST)) == 10
+    assert len(engine.search(EAST, most=50)) == 15
+
+
+def test_empty_index_finds_nothing(engine: IndexEngine) -> None:
+    """R12: before the first document."""
+    assert engine.search(EAST) == []
