@@ -53,9 +53,9 @@ def enqueue_environment(
 ) -> dict[str, str]:
     return {
         "LEDGER_TABLE": ledger_table,
-        "SOURCES": _compact([_given(source) for source in sources]),
-        "TARGETS": _compact([_given(target) for target in targets]),
-        "QUEUES": _compact(queues),
+        "SOURCES": _json([_given(source) for source in sources]),
+        "TARGETS": _json([_given(target) for target in targets]),
+        "QUEUES": _json(queues),
     }
 
 
@@ -71,9 +71,9 @@ def embed_environment(
 ) -> dict[str, str]:
     return {
         "LEDGER_TABLE": ledger_table,
-        "SOURCES": _compact([_given(source) for source in sources]),
-        "TARGET": _compact(_given(target)),
-        "QUEUES": _compact(queues),
+        "SOURCES": _json([_given(source) for source in sources]),
+        "TARGET": compact(target),
+        "QUEUES": _json(queues),
         "INDEX_ENDPOINT": index_endpoint,
         "API_KEY_SECRET": api_key_secret,
         "STASH_BUCKET": stash_bucket,
@@ -90,10 +90,15 @@ def telemetry_environment(*, function: str, stage: str, log_level: str) -> dict[
     }
 
 
+def compact(settings: BaseModel) -> str:
+    """Write settings as JSON, without what is as usual."""
+    return _json(_given(settings))
+
+
 def _given(settings: BaseModel) -> dict[str, Any]:
     # The models know their defaults; Lambda's 4 KB are for what differs from them.
     return settings.model_dump(mode="json", exclude_defaults=True)
 
 
-def _compact(value: object) -> str:
+def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -2,10 +2,12 @@
 
 from aws_cdk import CfnOutput, Stack
 
+from functions.core.settings import SourceSettings, TargetSettings
 from infrastructure.alarm_topics import AlarmTopics
 from infrastructure.api_key import ApiKey
 from infrastructure.embed_function import EmbedFunction
 from infrastructure.enqueue_function import EnqueueFunction
+from infrastructure.function_environment import compact
 from infrastructure.lanes import Lanes
 from infrastructure.resource_names import pascal
 from infrastructure.source_table import SourceTable
@@ -20,16 +22,21 @@ class Outputs:
     def add(self, name: str, value: str, description: str | None = None) -> None:
         CfnOutput(self._stack, name, value=value, description=description)
 
-    def add_source(self, name: str, table: SourceTable, enqueue: EnqueueFunction) -> None:
+    def add_source(
+        self, settings: SourceSettings, table: SourceTable, enqueue: EnqueueFunction
+    ) -> None:
+        name = settings.name
+        self.add(pascal("source", name, "settings"), compact(settings))
         self.add(pascal("source", name, "table"), table.name)
         self.add(pascal("source", name, "stream-arn"), table.stream_arn)
         self.add(pascal("source", name, "mapping-id"), enqueue.mappings[name].ref)
 
     def add_target(
-        self, name: str, *, lanes: Lanes, embed: EmbedFunction, index: str, key: ApiKey
+        self, settings: TargetSettings, *, lanes: Lanes, embed: EmbedFunction, key: ApiKey
     ) -> None:
+        name = settings.name
+        self.add(pascal("target", name, "settings"), compact(settings))
         self.add(pascal("target", name, "embed-function"), embed.function.function_name)
-        self.add(pascal("target", name, "index"), index)
         self.add(pascal("target", name, "api-key-secret-arn"), key.arn)
         if key.is_made_here:
             self.add(

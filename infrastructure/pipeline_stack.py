@@ -117,7 +117,7 @@ class PipelineStack(Stack):
         for name, source in self._config.sources.items():
             table = self._tables[name]
             enqueue.read(name, table, stream=source.stream, failed=failed.bucket)
-            self._outputs.add_source(name, table, enqueue)
+            self._outputs.add_source(self._sources[name], table, enqueue)
         queues = [q for target in self._targets.values() for q in target.lanes.queues.values()]
         allow(enqueue.role, grants.READ_STREAM, [t.stream_arn for t in self._tables.values()])
         allow(enqueue.role, grants.DECRYPT, _keys(*self._tables.values()))
@@ -178,9 +178,7 @@ class PipelineStack(Stack):
         self._alarms.watch_function(
             f"embed-{name}", embed.function, effect="Tasks wait in their lanes and are tried again."
         )
-        self._outputs.add_target(
-            name, lanes=target.lanes, embed=embed, index=target.settings.index, key=target.key
-        )
+        self._outputs.add_target(target.settings, lanes=target.lanes, embed=embed, key=target.key)
 
     def _finish_index(self) -> None:
         setup = self._index.setup

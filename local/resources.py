@@ -3,7 +3,7 @@
 Tables and indexes outlive a restart; queues, buckets and secrets are made anew by each one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +112,7 @@ def _expire(dynamodb: "DynamoDBClient", table: str, attribute: str) -> None:
         )
 
 
-def _create_queues(sqs: "SQSClient", queues: Any) -> None:
+def _create_queues(sqs: "SQSClient", queues: Sequence[QueueSpec]) -> None:
     # A queue can name its DLQ only once that is there.
     for queue in sorted(queues, key=lambda queue: "RedrivePolicy" in queue.attributes):
         _create_queue(sqs, queue)

@@ -102,8 +102,10 @@ def _parse(body: bytes, count: int, dimensions: int) -> Embedded:
         tokens = int((answer.get("usage") or {}).get("total_tokens") or 0)
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise _wrong(f"the answer cannot be read ({type(error).__name__})") from None
-    if set(by_index) != set(range(count)) or len(answer["data"]) != count:
+    if len(answer["data"]) != count:
         raise _wrong(f"{len(answer['data'])} vectors came for {count} texts")
+    if set(by_index) != set(range(count)):
+        raise _wrong("the indexes of the vectors are not those of the texts")
     vectors = [by_index[number] for number in range(count)]
     for vector in vectors:
         if vector.shape != (dimensions,):

@@ -48,6 +48,7 @@ class MoveTask:
         self._started = time.time()
         self._failure = ""
         self._stop = threading.Event()
+        self._changing = threading.Lock()
         self._urls: dict[str, str] = {}
         self._source_url = self._url(source_arn)
         counts = sqs.get_queue_attributes(
@@ -67,8 +68,9 @@ class MoveTask:
 
     def cancel(self) -> None:
         """Move no further message."""
-        if self.status == RUNNING:
-            self.status = CANCELLING
+        with self._changing:
+            if self.status == RUNNING:
+                self.status = CANCELLING
         self._stop.set()
 
     def wait(self) -> None:
@@ -108,8 +110,9 @@ class MoveTask:
             self._end(CANCELLED if self._stop.is_set() else COMPLETED)
 
     def _end(self, status: str, failure: str = "") -> None:
-        self._failure = failure
-        self.status = status
+        with self._changing:
+            self._failure = failure
+            self.status = status
 
     def _receive(self) -> "list[MessageTypeDef]":
         limit = min(_BATCH, self._per_second or _BATCH)

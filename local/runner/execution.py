@@ -7,7 +7,14 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from threading import Event, Lock
 
-from local.runner.invocation import Invocation, error_answer, exited, failed, timed_out
+from local.runner.invocation import (
+    Invocation,
+    error_answer,
+    exited,
+    failed,
+    timed_out,
+    too_large,
+)
 from local.runner.processes import Process, Processes, ProcessStartError, Program
 from local.runner.runtime_api import Request, RuntimeApi
 
@@ -75,6 +82,10 @@ class Execution:
     def take_result(self, request_id: str, payload: bytes) -> None:  # noqa: ARG002
         """Take what the function returned."""
         self._outcomes.put(lambda known_id: Invocation(known_id, payload))
+
+    def refuse_result(self, request_id: str, size: int) -> None:  # noqa: ARG002
+        """End the run and, as the runtime client does on a refusal, the process."""
+        self._end(lambda known_id: too_large(known_id, size))
 
     def take_error(self, request_id: str, payload: bytes) -> None:
         """Take the function's error; one without an id came before its first event."""

@@ -28,6 +28,8 @@ class FunctionPool:
         self._busy: list[Execution] = []
         self._running = 0
         self._is_closed = False
+        self._log = place.log(function.name)
+        self._log.parent.mkdir(parents=True, exist_ok=True)
 
     def invoke(self, event: bytes) -> Invocation:
         """Run the function on an event, given as JSON text, and wait for its end."""
@@ -115,6 +117,8 @@ class FunctionPool:
             self._busy.remove(execution)
             if execution.is_alive:
                 self._idle.append(execution)
+                return
+        execution.close()
 
     def _log_error(self, invocation: Invocation) -> None:
         """Write what the platform itself would: a killed process cannot tell of its end."""
@@ -125,5 +129,5 @@ class FunctionPool:
             "function_request_id": invocation.request_id,
             "error": dict(invocation.error or {}),
         }
-        with self._place.log(self.function.name).open("a") as log:
+        with self._log.open("a") as log:
             log.write(json.dumps(line) + "\n")

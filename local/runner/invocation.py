@@ -53,6 +53,15 @@ def exited(request_id: str, code: int) -> Invocation:
     return failed(request_id, "Runtime.ExitError", message)
 
 
+def too_large(request_id: str, size: int) -> Invocation:
+    """Return the refusal of an answer that Lambda does not carry."""
+    message = (
+        f"Response payload size ({size} bytes) exceeded maximum allowed payload size"
+        f" ({PAYLOAD_LIMIT_BYTES} bytes)."
+    )
+    return failed(request_id, "Function.ResponseSizeTooLarge", message)
+
+
 def error_answer(request_id: str, payload: bytes) -> Invocation:
     """Return the error that the runtime client reported for the function."""
     try:

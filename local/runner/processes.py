@@ -1,5 +1,6 @@
 """The owner's side of the nursery: start a process, kill it, hear of its end at once."""
 
+import contextlib
 import itertools
 import json
 import subprocess
@@ -67,6 +68,11 @@ class Processes:
         self._listener: threading.Thread | None = None
         self._is_closed = False
 
+    @property
+    def nursery_pid(self) -> int:
+        """Return the process id of the nursery, 0 before the first process."""
+        return self._nursery.pid if self._nursery else 0
+
     def start(self, program: Program, on_end: Callable[[int], None]) -> Process:
         """Start a process; on_end gets its exit code, negative for a signal."""
         number = next(self._numbers)
@@ -93,7 +99,8 @@ class Processes:
             if nursery is None or listener is None:
                 return
             assert nursery.stdin is not None
-            nursery.stdin.close()
+            with contextlib.suppress(BrokenPipeError):
+                nursery.stdin.close()
         try:
             nursery.wait(END_SECONDS)
         except subprocess.TimeoutExpired:

@@ -35,7 +35,6 @@ def make_program(function: FunctionSpec, place: RunnerPlace, address: str) -> Pr
         # Without site: a package that the zip lacks must be missing here too.
         flags = ("-S",)
         own["PYTHONPATH"] = str(runtime_folder(place.folder))
-    place.log(function.name).parent.mkdir(parents=True, exist_ok=True)
     return Program(
         command=(sys.executable, *flags, "-m", "awslambdaric", function.handler),
         folder=code,  # first on the import path, as /var/task is

@@ -86,6 +86,11 @@ class Runner:
         """Return the process ids of a function."""
         return self._pools[function].pids()
 
+    @property
+    def nursery_pid(self) -> int:
+        """Return the process that keeps all functions' processes, 0 before the first of them."""
+        return self._processes.nursery_pid
+
     def set_enabled(self, mapping_id: str, enabled: bool) -> None:
         """Switch a mapping, now and over restarts; KeyError if there is no such mapping."""
         self._switches.turn(mapping_id, enabled=enabled)

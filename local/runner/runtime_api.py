@@ -49,6 +49,9 @@ class Service(Protocol):
     def take_result(self, request_id: str, payload: bytes) -> None:
         """Take what the function returned."""
 
+    def refuse_result(self, request_id: str, size: int) -> None:
+        """Take note of a result that is too large; the runtime client ends its process on it."""
+
     def take_error(self, request_id: str, payload: bytes) -> None:
         """Take the error that ended the function; an empty id is an error while starting."""
 
@@ -114,7 +117,7 @@ class _Handler(BaseHTTPRequestHandler):
         match self.path.removeprefix(RUNTIME).split("/"):
             case ["invocation", request_id, "response"]:
                 if len(body) > PAYLOAD_LIMIT_BYTES:
-                    self.server.service.take_error(request_id, _too_large(len(body)))
+                    self.server.service.refuse_result(request_id, len(body))
                     return self._answer(413, {"errorType": "RequestEntityTooLarge"})
                 self.server.service.take_result(request_id, body)
             case ["invocation", request_id, "error"]:
@@ -146,12 +149,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing: the function's log tells what matters."""
-
-
-def _too_large(size: int) -> bytes:
-    message = (
-        f"Response payload size ({size} bytes) exceeded maximum allowed payload size"
-        f" ({PAYLOAD_LIMIT_BYTES} bytes)."
-    )
-    kind = "Function.ResponseSizeTooLarge"
-    return json.dumps({"errorType": kind, "errorMessage": message}).encode()

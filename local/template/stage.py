@@ -9,6 +9,7 @@ STAGE = "local"
 # instead, so that one synthesis serves all starts: https://www.rfc-editor.org/rfc/rfc2606
 INDEX_PLACEHOLDER = "https://index.invalid"
 MODELS_PLACEHOLDER = "https://models.invalid"
+MODEL_TOKENS = 200
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,8 @@ def _local_target(target: Mapping[str, Any], model: LocalModel) -> dict[str, Any
         "base_url": MODELS_PLACEHOLDER,
         "model": model.name,
         "dimensions": model.dimensions,
+        # The model reads no more of a text than this.
+        "chunk_tokens": min(target.get("chunk_tokens", MODEL_TOKENS), MODEL_TOKENS),
         # One node has no place for a copy.
         "replicas": 0,
     }

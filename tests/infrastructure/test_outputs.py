@@ -20,6 +20,7 @@ def test_outputs_name_every_part_that_a_command_needs(synthesize: Any) -> None:
         "IndexSetupFunction",
         "LedgerTable",
         "SourceArticlesMappingId",
+        "SourceArticlesSettings",
         "SourceArticlesStreamArn",
         "SourceArticlesTable",
         "StashBucket",
@@ -28,7 +29,7 @@ def test_outputs_name_every_part_that_a_command_needs(synthesize: Any) -> None:
         "TargetDefaultDeadLettersStandardUrl",
         "TargetDefaultEmbedFunction",
         "TargetDefaultFillApiKey",
-        "TargetDefaultIndex",
+        "TargetDefaultSettings",
         "WarningTopicArn",
     }
 

@@ -1,7 +1,9 @@
 """A function whose events say what it does: answer, report, fail, hang, die."""
 
+import importlib.util
 import json
 import os
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -45,10 +47,23 @@ def act(order: dict[str, Any], context: Any) -> Any:
             os._exit(3)
         case "sleep":
             time.sleep(order["seconds"])
+        case "spawn":
+            note({"child": subprocess.Popen(["sleep", "600"]).pid})
+            time.sleep(600)
         case "say":
             print(order["text"])  # noqa: T201
+        case _:
+            return tell(order, context)
+    return None
+
+
+def tell(order: dict[str, Any], context: Any) -> Any:
+    """Answer a question about the process."""
+    match order.get("do"):
         case "size":
             return "x" * order["bytes"]
+        case "find":
+            return importlib.util.find_spec(order["module"]) is not None
         case "environment":
             return dict(os.environ)
         case "context":

@@ -1,0 +1,130 @@
+"""The whole stack on this machine: engines, model, endpoint, resources and functions.
+
+Everything is read from the synthesized template; nothing outlives the process that started it.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from local.endpoint.server import AwsEndpoint
+from local.endpoint.upstream import EngineUrls
+from local.engines import start_engines
+from local.mapping_states import RunnerMappings
+from local.resources import create_indexes, create_resources
+from local.runner.place import CHECKOUT, RunnerPlace
+from local.runner.runner import Runner
+from local.specs import StackSpec
+from local.template.site import Site
+from local.template.stack import read_stack
+from local.template.stage import LocalAddresses
+from local.template.synthesis import local_template
+from scripts import build_zips
+
+STACK = "embedq-local"
+API_KEY = "local"  # the model server takes any
+MODEL_START_SECONDS = 60.0
+
+Log = Callable[[str], None]
+
+
+class StackError(Exception):
+    """The stack could not be started; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class LocalStack:
+    """A stack that runs."""
+
+    endpoint_url: str
+    model_origin: str
+    opensearch_url: str
+    spec: StackSpec
+    runner: Runner
+
+
+@contextmanager
+def local_stack(
+    folder: Path, *, log: Log, vectors: str = "minilm", in_memory: bool = False
+) -> Iterator[LocalStack]:
+    """Start everything, in the order of its needs; stop it in the other."""
+    with ExitStack() as running:
+        prepared = running.enter_context(ThreadPoolExecutor(1)).submit(_prepare, folder, log)
+        model = running.enter_context(_model_server(folder, vectors))
+        engines = running.enter_context(
+            start_engines(folder / "engines", log=log, in_memory=in_memory)
+        )
+        prepared.result()
+        endpoint = running.enter_context(
+            AwsEndpoint(EngineUrls(engines.dynamodb_url, engines.sqs_url))
+        )
+        site = Site(STACK, endpoint.url)
+        addresses = LocalAddresses(engines.opensearch_url, f"{model}/v1")
+        spec = read_stack(local_template(addresses, cache=folder / "templates"), site)
+        if spec.ignored:
+            log(f"not run here: {', '.join(sorted(spec.ignored))}")
+        spec = create_resources(spec, site, secrets=dict.fromkeys(spec.secrets, API_KEY))
+        create_indexes(spec, engines.opensearch_url)
+        place = RunnerPlace(
+            folder / "runner",
+            sqs_url=engines.sqs_url,
+            dynamodb_url=engines.dynamodb_url,
+            aws_url=endpoint.url,
+            code_root=CHECKOUT / "build" / "local",
+        )
+        runner = Runner(place, spec.functions, spec.queue_mappings, spec.stream_mappings)
+        endpoint.serve_stack(spec)
+        endpoint.serve_mappings(RunnerMappings(runner, spec, place))
+        runner.start()
+        running.callback(runner.stop)
+        yield LocalStack(endpoint.url, model, engines.opensearch_url, spec, runner)
+
+
+@contextmanager
+def _model_server(folder: Path, vectors: str) -> Iterator[str]:
+    """Run the model server as a process of its own; return its address."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as place:
+        port_file = Path(place) / "port"
+        with (folder / "model.log").open("wb") as output:
+            process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "local.model_server", "--vectors", vectors),
+                    *("--port", "0", "--port-file", str(port_file), "--die-with-parent"),
+                ],
+                cwd=CHECKOUT,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+            )
+        try:
+            yield f"http://127.0.0.1:{_port(process, port_file, folder)}"
+        finally:
+            process.terminate()
+            process.wait(10)
+
+
+def _port(process: subprocess.Popen[bytes], port_file: Path, folder: Path) -> str:
+    deadline = time.monotonic() + MODEL_START_SECONDS
+    while not (port_file.exists() and port_file.read_text().strip()):
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise StackError(f"the model server did not start: see {folder / 'model.log'}")
+        time.sleep(0.05)
+    return port_file.read_text().strip()
+
+
+def _prepare(folder: Path, log: Log) -> None:
+    """Do what needs no engine while the engines start; what is up to date costs nothing."""
+    if build_zips.main(["--platform", "local", "--quiet"]):
+        raise StackError("the functions could not be packed: see above")
+    log("functions packed as for Lambda, with this machine's wheels")
+    local_template(LocalAddresses("", ""), cache=folder / "templates")
+    log("template synthesized")

@@ -1,0 +1,3 @@
+"""A function that cannot start."""
+
+raise RuntimeError("no settings")

@@ -1,0 +1,21 @@
+"""A runner in a process of its own that is killed: `python -m` it with its folder."""
+
+import sys
+import threading
+from pathlib import Path
+
+from local.runner.runner import Runner
+from tests.unit.local.runner.conftest import sample_function, sample_place
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    runner = Runner(sample_place(folder), [sample_function(folder, timeout_seconds=600)])
+    runner.start()
+    runner.invoke("sample", {})
+    busy = threading.Thread(
+        target=runner.invoke, args=("sample", {"do": "spawn"}), name="busy", daemon=True
+    )
+    busy.start()
+    sys.stdout.write(f"{runner.pids('sample')[0]} {runner.nursery_pid}\n")
+    sys.stdout.flush()
+    sys.stdin.read()

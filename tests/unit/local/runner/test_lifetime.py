@@ -1,0 +1,75 @@
+"""No process of a function outlives its runner, however that ends."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from local.engines.records import ProcessId, wait_for
+from tests.unit.local.runner.conftest import StartFunction
+
+LIMIT_SECONDS = 20.0
+
+
+def are_gone(processes: list[ProcessId]) -> bool:
+    """Wait until none of the processes is alive."""
+    return wait_for(lambda: not any(process.is_alive() for process in processes), LIMIT_SECONDS)
+
+
+@pytest.fixture
+def owner(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
+    """Start a process that runs a busy function."""
+    command = [sys.executable, "-m", "tests.unit.local.runner.owner", str(tmp_path)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        yield process
+        process.kill()
+
+
+def family(owner: "subprocess.Popen[str]", folder: Path) -> list[ProcessId]:
+    """Return the function's process, what it started, and the nursery."""
+    assert owner.stdout is not None
+    function, nursery = map(int, owner.stdout.readline().split())
+    notes = folder / "notes"
+    assert wait_for(lambda: notes.exists() and notes.read_text().endswith("\n"), LIMIT_SECONDS)
+    child = json.loads(notes.read_text())["child"]
+    return [ProcessId.of(pid) for pid in (function, child, nursery)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_killing_the_runner_ends_everything(
+    owner: "subprocess.Popen[str]", tmp_path: Path, number: signal.Signals
+) -> None:
+    """R82: the function, what it started and the nursery are gone."""
+    processes = family(owner, tmp_path)
+
+    owner.send_signal(number)
+
+    assert are_gone(processes)
+
+
+def test_a_killed_nursery_ends_the_run_as_a_crash(start_function: StartFunction) -> None:
+    """R82: nobody waits for a process that cannot answer any more."""
+    runner = start_function()
+    pid = ProcessId.of(runner.invoke("sample", {}).result["pid"])
+
+    os.kill(runner.nursery_pid, signal.SIGKILL)
+
+    assert are_gone([pid])
+    assert runner.invoke("sample", {}).error is not None
+
+
+def test_stop_leaves_no_process(start_function: StartFunction) -> None:
+    """R82: an idle process ends with its runner."""
+    runner = start_function()
+    processes = [ProcessId.of(runner.invoke("sample", {}).result["pid"])]
+    processes.append(ProcessId.of(runner.nursery_pid))
+
+    runner.stop()
+
+    assert not any(process.is_alive() for process in processes)
