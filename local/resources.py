@@ -24,6 +24,15 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
 
+# Of a queue that is there; ElasticMQ takes no others then, and CreateQueue takes them all.
+_SETTABLE = (
+    "DelaySeconds",
+    "ReceiveMessageWaitTimeSeconds",
+    "RedrivePolicy",
+    "VisibilityTimeout",
+)
+
+
 class ResourceError(Exception):
     """What is there already does not fit the template."""
 
@@ -123,10 +132,9 @@ def _create_queue(sqs: "SQSClient", queue: QueueSpec) -> None:
     try:
         sqs.create_queue(QueueName=queue.name, Attributes=attributes)
     except sqs.exceptions.QueueNameExists:
-        # Whether a queue is FIFO is its nature: only the other attributes can be set.
-        attributes.pop("FifoQueue", None)
+        changed: Any = {name: value for name, value in attributes.items() if name in _SETTABLE}
         url = sqs.get_queue_url(QueueName=queue.name)["QueueUrl"]
-        sqs.set_queue_attributes(QueueUrl=url, Attributes=attributes)
+        sqs.set_queue_attributes(QueueUrl=url, Attributes=changed)
 
 
 def _create_secrets(stack: StackSpec, site: Site, values: Mapping[str, str]) -> None:

@@ -13,10 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import boto3
 
 from local.endpoint.server import AwsEndpoint
 from local.endpoint.upstream import EngineUrls
 from local.engines import start_engines
+from local.engines.elasticmq import REGION
 from local.mapping_states import RunnerMappings
 from local.resources import create_indexes, create_resources
 from local.runner.place import CHECKOUT, RunnerPlace
@@ -26,7 +30,7 @@ from local.template.site import Site
 from local.template.stack import read_stack
 from local.template.stage import LocalAddresses
 from local.template.synthesis import local_template
-from scripts import build_zips
+from scripts.build_zips import FUNCTIONS, Package, build
 
 STACK = "embedq-local"
 API_KEY = "local"  # the model server takes any
@@ -48,6 +52,16 @@ class LocalStack:
     opensearch_url: str
     spec: StackSpec
     runner: Runner
+
+    def client(self, service: Any) -> Any:
+        """Make a client of an AWS service of this stack."""
+        return boto3.client(
+            service,
+            endpoint_url=self.endpoint_url,
+            region_name=REGION,
+            aws_access_key_id="local",
+            aws_secret_access_key="local",
+        )
 
 
 @contextmanager
@@ -123,8 +137,8 @@ def _port(process: subprocess.Popen[bytes], port_file: Path, folder: Path) -> st
 
 def _prepare(folder: Path, log: Log) -> None:
     """Do what needs no engine while the engines start; what is up to date costs nothing."""
-    if build_zips.main(["--platform", "local", "--quiet"]):
-        raise StackError("the functions could not be packed: see above")
+    for name in FUNCTIONS:
+        build(Package(name, CHECKOUT, "local"))
     log("functions packed as for Lambda, with this machine's wheels")
     local_template(LocalAddresses("", ""), cache=folder / "templates")
     log("template synthesized")

@@ -1,7 +1,7 @@
 """The ledger table. Every write compares the revision that it was read at."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from functions.core.change import Position
 from functions.core.identity import DocumentId, RowKey
 from functions.core.lane import Lane
 from functions.core.ledger_row import ErrorRecord, LedgerRow, Status
-from functions.core.ports import Swapped
+from functions.core.ports import Listed, Swapped
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # Open and failed rows are spread over this many partitions of the sparse index: a hot one
 # would throttle the writes to the table itself.
 OPEN_SHARDS = 32
+OPEN_INDEX = "open"
 PARALLEL_WRITES = 8
 
 
@@ -52,6 +53,19 @@ class DynamoDbLedger:
                 else:
                     swapped.lost[row.row_key] = standing
         return swapped
+
+    def listed(self) -> Iterator[Listed]:
+        """Yield every row that is open or failed, as the sparse index knows it."""
+        pages = self._client.get_paginator("query")
+        for shard in range(OPEN_SHARDS):
+            with store_failures(f"reading the index of table {self._table}"):
+                for page in pages.paginate(
+                    TableName=self._table,
+                    IndexName=OPEN_INDEX,
+                    KeyConditionExpression="open_shard = :shard",
+                    ExpressionAttributeValues={":shard": {"S": f"{shard:02}"}},
+                ):
+                    yield from map(_listed, page["Items"])
 
     def _swap(self, row: LedgerRow) -> tuple[bool, LedgerRow | None]:
         stored = replace(row, revision=row.revision + 1)
@@ -124,6 +138,15 @@ def from_item(item: dict[str, Any]) -> LedgerRow:
                 ErrorRecord(int(e["at_ms"]), e["kind"], e["message"]) for e in values["errors"]
             ),
         }
+    )
+
+
+def _listed(item: dict[str, Any]) -> Listed:
+    return Listed(
+        row_key=RowKey(item["row_key"]["S"]),
+        status=Status(item["status"]["S"]),
+        lane=Lane(item["lane"]["S"]),
+        due_ms=int(item["due_ms"]["N"]),
     )
 
 

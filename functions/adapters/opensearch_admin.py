@@ -12,14 +12,15 @@ class OpenSearchAdmin:
         self._http = http
 
     def mapping(self, alias: str) -> dict[str, Any] | None:
-        """Return the mapping behind an alias or index name; None where there is none."""
+        """Return the mapping behind an alias; None where there is no such alias."""
         try:
             answer = self._http.call("GET", f"{segment(alias)}/_mapping")
         except OpenSearchError as error:
             if error.status == 404:
                 return None
             raise
-        return dict(next(iter(answer.values()))["mappings"])
+        # A bare index of that name is no alias: entries are written through aliases only.
+        return None if alias in answer else dict(next(iter(answer.values()))["mappings"])
 
     def create(self, index: str, body: dict[str, Any]) -> None:
         """Create an index; one that another caller has just created is fine."""

@@ -9,9 +9,9 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import orjson
 from botocore.auth import SigV4Auth
-from botocore.awsrequest import AWSPreparedRequest, AWSRequest
+from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
-from botocore.exceptions import HTTPClientError
+from botocore.exceptions import BotoCoreError
 from botocore.httpsession import URLLib3Session
 
 from functions.core.failure import Failure, FailureError, FailureKind
@@ -52,16 +52,16 @@ class OpenSearchHttp:
         data = body if isinstance(body, bytes) else None if body is None else orjson.dumps(body)
         kind = "application/x-ndjson" if isinstance(body, bytes) else "application/json"
         url = f"{self._endpoint}/{path}" + (f"?{urlencode(query)}" if query else "")
-        request = AWSRequest(method, url, headers={"Content-Type": kind}, data=data)
-        if self._signer is not None:
-            self._signer.add_auth(request)
-        return self._send(request.prepare())
+        return self._send(AWSRequest(method, url, headers={"Content-Type": kind}, data=data))
 
-    def _send(self, request: AWSPreparedRequest) -> Any:
+    def _send(self, request: AWSRequest) -> Any:
         try:
-            answer = self._session.send(request)
+            if self._signer is not None:
+                self._signer.add_auth(request)
+            answer = self._session.send(request.prepare())
             content = answer.content
-        except HTTPClientError as error:
+        except BotoCoreError as error:
+            # Not HTTPClientError: a refused connection and a connect timeout are none.
             raise unavailable(f"no answer ({type(error).__name__})") from error
         if answer.status_code == 429:
             raise FailureError(Failure(FailureKind.INDEX_BUSY, "OpenSearch answered 429"))

@@ -1,4 +1,4 @@
-"""DynamoDB's errors -> failures."""
+"""Errors of DynamoDB and S3 -> failures."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,12 +1,13 @@
 """The boxes outside, as the steps see them. Adapters and local/memory both fit."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult
 from functions.core.identity import EntryId, ItemKey, RowKey
-from functions.core.ledger_row import LedgerRow
+from functions.core.lane import Lane
+from functions.core.ledger_row import LedgerRow, Status
 from functions.core.settings import SourceSettings
 from functions.core.task import Task
 
@@ -49,6 +50,19 @@ class Ledger(Protocol):
 
     def write(self, rows: Sequence[LedgerRow]) -> "Swapped":
         """Write each row over the revision that it was read at, or where there is none."""
+
+    def listed(self) -> Iterator["Listed"]:
+        """Yield every row that is open or failed, as the sparse index knows it."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """What the sparse index tells about a row."""
+
+    row_key: RowKey
+    status: Status
+    lane: Lane
+    due_ms: int
 
 
 @dataclass(frozen=True)

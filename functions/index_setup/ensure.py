@@ -2,12 +2,18 @@
 
 from typing import Any, Protocol
 
-from functions.index_setup.mapping import IndexSpec, check_fit, index_body, metadata_properties
+from functions.index_setup.mapping import (
+    IndexSpec,
+    MisfitError,
+    check_fit,
+    index_body,
+    metadata_properties,
+)
 
 
 class IndexAdmin(Protocol):
     def mapping(self, alias: str) -> dict[str, Any] | None:
-        """Return the mapping behind an alias or index name; None where there is none."""
+        """Return the mapping behind an alias; None where there is no such alias."""
 
     def create(self, index: str, body: dict[str, Any]) -> None:
         """Create an index; one that another caller has just created is fine."""
@@ -25,6 +31,11 @@ def ensure_index(spec: IndexSpec, admin: IndexAdmin) -> str:
         done = "created"
     else:
         done = "checked"
-    check_fit(spec, mapping or {})
+    if mapping is None:
+        raise MisfitError(
+            f"index {spec.index} exists without the alias {spec.alias}: add the alias to it, or "
+            "use another index name"
+        )
+    check_fit(spec, mapping)
     admin.add_metadata(spec.alias, metadata_properties(spec.metadata))
     return done

@@ -3,7 +3,7 @@
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, cast
 
-from local.endpoint.messages import Answer, Request
+from local.endpoint.messages import OF_THE_CONNECTION, Answer, Request
 
 if TYPE_CHECKING:
     from local.endpoint.http_server import EndpointHttpServer
@@ -34,8 +34,14 @@ class EndpointRequestHandler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Answer any method alike."""
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        request = Request(self.command, self.path, headers, self._read_body())
+        body = self._read_body()
+        headers = {
+            lower: value
+            for name, value in self.headers.items()
+            if (lower := name.lower()) not in OF_THE_CONNECTION
+        }
+        headers["content-length"] = str(len(body))
+        request = Request(self.command, self.path, headers, body)
         self._write(self._services.answer(request))
 
     do_GET = do_PUT = do_DELETE = do_HEAD = do_PATCH = do_OPTIONS = do_POST

@@ -5,6 +5,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+# These belong to one connection, not to the request:
+# https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1
+OF_THE_CONNECTION = frozenset(
+    (
+        "connection",
+        "expect",
+        "keep-alive",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    )
+)
+
 
 @dataclass(frozen=True)
 class Request:

@@ -5,28 +5,13 @@ import http.client
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from local.endpoint.messages import Answer, Request
+from local.endpoint.messages import OF_THE_CONNECTION, Answer, Request
 from local.endpoint.protocols import AwsError
 
 # Longer than the longest poll of a queue, 20 s.
 TIMEOUT_SECONDS = 60
-# These belong to one connection, not to the request:
-# https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1
-_OF_THE_CONNECTION = frozenset(
-    (
-        "connection",
-        "content-length",
-        "expect",
-        "keep-alive",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    )
-)
-# The engine's own, of which an answer has one already.
-_SET_HERE = frozenset(("date", "server"))
+# Of these an answer has one of ours.
+_DROPPED = OF_THE_CONNECTION | {"content-length", "date", "server"}
 
 
 @dataclass(frozen=True)
@@ -74,16 +59,14 @@ class Upstream:
             request.method, request.target, skip_host=True, skip_accept_encoding=True
         )
         for name, value in request.headers.items():
-            if name not in _OF_THE_CONNECTION:
+            if name != "content-length":
                 connection.putheader(name, value)
         connection.putheader("content-length", str(len(request.body)))
         connection.endheaders(request.body)
         found = connection.getresponse()
         body = found.read()
         headers = [
-            (name, value)
-            for name, value in found.getheaders()
-            if name.lower() not in _OF_THE_CONNECTION | _SET_HERE
+            (name, value) for name, value in found.getheaders() if name.lower() not in _DROPPED
         ]
         return Answer(found.status, headers, body)
 

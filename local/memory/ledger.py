@@ -1,11 +1,11 @@
 """A ledger in a dictionary."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from functions.core.identity import RowKey
 from functions.core.ledger_row import LedgerRow
-from functions.core.ports import Swapped
+from functions.core.ports import Listed, Swapped
 
 
 class MemoryLedger:
@@ -27,6 +27,15 @@ class MemoryLedger:
             else:
                 swapped.lost[row.row_key] = standing
         return swapped
+
+    def listed(self) -> Iterator[Listed]:
+        for row in list(self.rows.values()):
+            if row.status.is_open or row.status.is_failed:
+                yield _listed(row)
+
+
+def _listed(row: LedgerRow) -> Listed:
+    return Listed(row.row_key, row.status, row.lane, row.next_attempt_ms or row.queued_ms)
 
 
 def _fits(row: LedgerRow, standing: LedgerRow | None) -> bool:

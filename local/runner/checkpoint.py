@@ -47,8 +47,9 @@ class Checkpoint:
         with self._lock:
             known = self._streams.get(stream, {})
             kept = {shard: place for shard, place in known.items() if shard in shards}
-            self._streams = {stream: kept}
-            write_json(self._file, self._streams)
+            if self._streams != {stream: kept}:
+                self._streams = {stream: kept}
+                write_json(self._file, self._streams)
 
     def _shard(self, stream: str, shard: str) -> dict[str, Any]:
         return self._streams.setdefault(stream, {}).setdefault(shard, {})

@@ -45,7 +45,8 @@ class QueueMapping:
 
     def join(self) -> None:
         """Wait for the poller and every batch to end, after the stop event."""
-        self._poller.join()
+        if self._poller.is_alive():
+            self._poller.join()
         self._workers.shutdown()
 
     def _run(self) -> None:
@@ -100,7 +101,6 @@ class QueueMapping:
         ids = [record["messageId"] for record in part]
         invocation = self.wiring.invoke(event_of(part))
         failed = failed_items(invocation, ids, reports_failures=self.spec.reports_failures)
-        self._source.delete([record for record in part if record["messageId"] not in failed])
         self.wiring.counter.add(
             batches=1,
             messages=len(part),
@@ -108,6 +108,7 @@ class QueueMapping:
             errors=invocation.error is not None and not invocation.is_throttled,
             throttles=invocation.is_throttled,
         )
+        self._source.delete([record for record in part if record["messageId"] not in failed])
         if invocation.error is None:
             self._failing.reset()
         else:

@@ -18,6 +18,8 @@ from local.runner.switches import Switches
 from local.specs import FunctionSpec, QueueMappingSpec, StreamMappingSpec
 
 GRACE_SECONDS = 5.0
+# Above the loggers of every module here.
+logger = logging.getLogger(__package__)
 
 
 class Runner:
@@ -34,6 +36,7 @@ class Runner:
         queues, streams = list(queue_mappings), list(stream_mappings)
         place.folder.mkdir(parents=True, exist_ok=True)
         self._log = logging.FileHandler(place.folder / "runner.log", delay=True)
+        self._log.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
         self._stop = threading.Event()
         self._processes = Processes()
         self._pools = {
@@ -55,7 +58,6 @@ class Runner:
 
     def start(self) -> None:
         """Begin to poll."""
-        logger = logging.getLogger("local.runner")
         logger.addHandler(self._log)
         logger.propagate = False
         for mapping in self._mappings.values():
@@ -71,7 +73,8 @@ class Runner:
         killer.cancel()
         self._close_pools()
         self._processes.close()
-        logging.getLogger("local.runner").removeHandler(self._log)
+        logger.removeHandler(self._log)
+        logger.propagate = True
         self._log.close()
 
     def invoke(self, function: str, event: Any) -> Invocation:

@@ -3,19 +3,22 @@
 https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
 """
 
+import contextlib
 import json
 import socket
+import sys
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from socketserver import ThreadingMixIn
-from typing import Protocol
+from typing import Any, Protocol
 
 from local.runner.invocation import PAYLOAD_LIMIT_BYTES
 
 HOST = "127.0.0.1"
+CLOSE_SECONDS = 2.0
 RUNTIME = "/2018-06-01/runtime/"
 
 
@@ -34,7 +37,7 @@ class Request:
         deadline = time.time() + self.timeout_seconds
         return {
             "Lambda-Runtime-Aws-Request-Id": self.request_id,
-            "Lambda-Runtime-Deadline-Ms": str(round(deadline * 1000)),
+            "Lambda-Runtime-Deadline-Ms": str(int(deadline * 1000)),
             "Lambda-Runtime-Invoked-Function-Arn": self.function_arn,
             "Lambda-Runtime-Trace-Id": self.trace_id,
         }
@@ -79,9 +82,15 @@ class RuntimeApi(ThreadingMixIn, HTTPServer):
         """Stop listening; connections end with the process that holds them."""
         self._closing = True
         # accept() has no portable wake-up but a connection.
-        socket.create_connection((HOST, self.server_address[1])).close()
-        self._thread.join()
+        with contextlib.suppress(OSError):
+            socket.create_connection((HOST, self.server_address[1]), CLOSE_SECONDS).close()
+        self._thread.join(CLOSE_SECONDS)
         self.server_close()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignore a process that was killed in the middle; show anything else."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
     def _accept(self) -> None:
         while not self._closing:

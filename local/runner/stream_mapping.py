@@ -39,7 +39,8 @@ class StreamMapping:
 
     def join(self) -> None:
         """Wait for every reader to end, after the stop event."""
-        self._looker.join()
+        if self._looker.is_alive():
+            self._looker.join()
         for reader in self._readers.values():
             reader.thread.join()
 

@@ -1,34 +1,75 @@
-"""Runs the demo and says what to try next."""
+"""Runs the demo, on the real engines or in memory, and says what to try next."""
 
 import time
 
+from local import daemon
+from local.engines import EngineError
+from ops.demo.local_world import LocalWorld
 from ops.demo.memory_world import memory_world
 from ops.demo.story import Story, StoryError
+from ops.demo.world import World
+from ops.deployment import connect
 
-EXAMPLES = """\
-examples:
-  make demo                     the same, set up and all
-  python -m ops demo            when everything is set up
-"""
+OPENING = """\
+embedq: a write to DynamoDB ends in OpenSearch k-NN, whatever fails on the way.
+Everything below runs on this machine, with a real embedding model (MiniLM)."""
+NEXT = """\
+What to try next:
+   make test                  every promise, proved
+   make synth                 the CloudFormation templates, no account needed
+   make deploy STAGE=dev      into your AWS account (README, Deploy)"""
+NEXT_RUNNING = """\
+The stack is still running. What to try next:
+   .venv/bin/python -m ops search "a clever bird"
+   .venv/bin/python -m ops status poison
+   .venv/bin/python -m ops stats
+   .venv/bin/python -m ops down"""
 
 
-def run_demo() -> int:
+def run_demo(*, engines: str, keep: bool) -> int:
     """Tell the story; return the exit code."""
     began = time.monotonic()
-    _say("embedq: a write to DynamoDB ends in OpenSearch k-NN, whatever fails on the way.")
-    _say("Everything below runs on this machine, with a real embedding model (MiniLM).")
-    try:
+    say(OPENING)
+    if engines == "memory":
         with memory_world() as world:
-            Story(world, _say).tell()
+            code = _tell(world)
+        is_running = False
+    else:
+        code, is_running = _tell_on_engines(keep=keep)
+    say(f"\nDone in {time.monotonic() - began:.0f} s.")
+    say(NEXT_RUNNING if is_running else NEXT)
+    return code
+
+
+def _tell_on_engines(*, keep: bool) -> tuple[int, bool]:
+    say("Real engines: DynamoDB Local, ElasticMQ and OpenSearch; the functions as processes of")
+    say("the Lambda runtime; tables, queues and mappings as the CDK's template has them.\n")
+    began = time.monotonic()
+    was_running = daemon.find() is not None
+    try:
+        running = daemon.up(lambda line: say(f"   {line}"))
+    except (EngineError, daemon.NotStartedError) as error:
+        say(f"\n{error}\nWithout engines: make demo ARGS='--engines memory'")
+        return 1, False
+    say(f"   up after {time.monotonic() - began:.0f} s: {running.endpoint_url}")
+    try:
+        code = _tell(LocalWorld(connect(None), running.model_origin))
+    finally:
+        stays = keep or was_running
+        if not stays:
+            daemon.down()
+    return code, stays
+
+
+def _tell(world: World) -> int:
+    try:
+        Story(world, say).tell()
     except StoryError as error:
-        _say(f"\nThe demo stopped: {error}.")
+        say(f"\nThe demo stopped: {error}.")
         return 1
-    _say(f"\nDone in {time.monotonic() - began:.0f} s. What to try next:")
-    _say("   make test                 every promise, proved")
-    _say("   make synth                the CloudFormation templates, no account needed")
-    _say("   make deploy STAGE=dev     into your AWS account (README, Deploy)")
     return 0
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """Print at once, also into a pipe."""
     print(text, flush=True)

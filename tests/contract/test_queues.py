@@ -56,7 +56,7 @@ def use_up_receives(engine: QueueEngine, lane: Lane) -> Message:
 
 
 def test_versions_of_a_document_come_in_order(engine: QueueEngine) -> None:
-    """R31: one group per document."""
+    """R04 R31: one group per document."""
     versions = [task("a", number) for number in range(5)]
 
     assert engine.tasks.send(versions) == []
@@ -65,7 +65,7 @@ def test_versions_of_a_document_come_in_order(engine: QueueEngine) -> None:
 
 
 def test_document_in_flight_blocks_its_own_group_only(engine: QueueEngine) -> None:
-    """R31: a newer version waits for the older one's run; another document does not."""
+    """R04 R31: a newer version waits for the older one's run; another document does not."""
     engine.tasks.send([task("a", 1), task("a", 2)])
     [first] = engine.receive(Lane.NORMAL, most=1)
     engine.tasks.send([task("b")])
@@ -76,7 +76,7 @@ def test_document_in_flight_blocks_its_own_group_only(engine: QueueEngine) -> No
 
 
 def test_task_sent_twice_is_delivered_once(engine: QueueEngine) -> None:
-    """R31: the stream's redelivery sends the same task again."""
+    """R04 R31: the stream's redelivery sends the same task again."""
     engine.tasks.send([task("a")])
     assert engine.tasks.send([task("a")]) == []
 
@@ -96,7 +96,7 @@ def test_task_sent_again_after_its_end_is_swallowed(engine: QueueEngine) -> None
 
 
 def test_one_version_of_two_documents_is_two_tasks(engine: QueueEngine) -> None:
-    """R31: deduplication knows the document."""
+    """R04: deduplication knows the document."""
     engine.tasks.send([task("a"), task("b")])
 
     assert {t.document_id for t in tasks_of(engine.receive(Lane.NORMAL))} == {"a", "b"}
@@ -245,7 +245,7 @@ def test_ten_large_tasks_fit_into_one_send(any_engine: QueueEngine) -> None:
 
 
 def test_more_tasks_than_one_call_takes(any_engine: QueueEngine) -> None:
-    """R03: ten is the limit of one call, not of a batch; both kinds of lanes in one list."""
+    """R04: ten is the limit of one call, not of a batch; both kinds of lanes in one list."""
     tasks = [task(f"d{number}", lane=LANES[number % 2]) for number in range(25)]
 
     assert any_engine.tasks.send(tasks) == []

@@ -30,7 +30,7 @@ def names(hits: list[Hit]) -> list[str]:
 
 
 def test_nearest_documents_come_first(engine: IndexEngine) -> None:
-    """R12: at once after the write, with the score (1 + cosine) / 2."""
+    """R12 R48: at once after the write, with the score (1 + cosine) / 2."""
     fill(
         engine,
         entry("far", vector(-1, 0, 0, 0)),
@@ -85,7 +85,7 @@ def test_document_with_many_chunks_comes_once_and_hides_no_other(engine: IndexEn
     ids=str,
 )
 def test_metadata_filter(engine: IndexEngine, wanted: dict[str, Any], found: list[str]) -> None:
-    """R12: by keyword, number and boolean; a list matches by any of its values."""
+    """R48: by keyword, number and boolean; a list matches by any of its values."""
     fill(
         engine,
         entry("german", vector(1, 0, 0, 0), metadata={"language": "de", "year": 2026}),
@@ -97,7 +97,7 @@ def test_metadata_filter(engine: IndexEngine, wanted: dict[str, Any], found: lis
 
 
 def test_filter_finds_what_many_nearer_documents_hide(engine: IndexEngine) -> None:
-    """R12: the filter works while searching, not on the first few hits."""
+    """R48: the filter works while searching, not on the first few hits."""
     near = [entry(f"near {number}", vector(1, number / 1000, 0, 0)) for number in range(50)]
     fill(engine, *near, entry("far", vector(-1, 0, 0, 0), metadata={"language": "de"}))
 
@@ -125,7 +125,7 @@ def test_replaced_chunks_are_found_no_more(engine: IndexEngine) -> None:
 
 
 def test_no_more_than_asked(engine: IndexEngine) -> None:
-    """R12: and as many as there are, when fewer."""
+    """R48: and as many as there are, when fewer."""
     fill(engine, *(entry(f"d{n:02}", vector(1, n, 0, 0)) for n in range(15)))
 
     assert names(engine.search(EAST, most=2)) == ["d00", "d01"]
@@ -134,5 +134,5 @@ def test_no_more_than_asked(engine: IndexEngine) -> None:
 
 
 def test_empty_index_finds_nothing(engine: IndexEngine) -> None:
-    """R12: before the first document."""
+    """R48: before the first document."""
     assert engine.search(EAST) == []

@@ -31,14 +31,14 @@ def embedder(server: ModelServer, secrets: Any) -> OpenAiEmbedder:
     ["the key", "  the key\n", '{"api_key": "the key"}', '{"api_key": " the key ", "more": 1}'],
 )
 def test_key_is_read_in_each_form(secrets: Any, stored: str) -> None:
-    """R14: a bare key, or what the console's key/value editor stores."""
+    """R84: a bare key, or what the console's key/value editor stores."""
     secrets.create_secret(Name=NAME, SecretString=stored)
 
     assert ApiKey(secrets, NAME)(False) == "the key"
 
 
 def test_key_is_read_once_and_anew_when_asked(secrets: Any) -> None:
-    """R24: a warm process does not ask Secrets Manager for every batch."""
+    """R84: a warm process does not ask Secrets Manager for every batch."""
     secrets.create_secret(Name=NAME, SecretString="old")
     key = ApiKey(secrets, NAME)
     assert key(False) == "old"
@@ -48,7 +48,7 @@ def test_key_is_read_once_and_anew_when_asked(secrets: Any) -> None:
     assert [key(False), key(True), key(False)] == ["old", "new", "new"]
 
 
-@pytest.mark.parametrize("stored", ["", "  ", "{}", '{"api_key": ""}', '{"other": "key"}'])
+@pytest.mark.parametrize("stored", ["  ", "{}", '{"api_key": ""}', '{"other": "key"}'])
 def test_secret_without_a_key_is_a_configuration_failure(secrets: Any, stored: str) -> None:
     """R24: no document is charged for it."""
     secrets.create_secret(Name=NAME, SecretString=stored)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -35,10 +36,15 @@ def family(owner: "subprocess.Popen[str]", folder: Path) -> list[ProcessId]:
     """Return the function's process, what it started, and the nursery."""
     assert owner.stdout is not None
     function, nursery = map(int, owner.stdout.readline().split())
+    return [ProcessId.of(pid) for pid in (function, child_of_function(folder), nursery)]
+
+
+def child_of_function(folder: Path) -> int:
+    """Wait until the function has started a process of its own, and return it."""
     notes = folder / "notes"
     assert wait_for(lambda: notes.exists() and notes.read_text().endswith("\n"), LIMIT_SECONDS)
-    child = json.loads(notes.read_text())["child"]
-    return [ProcessId.of(pid) for pid in (function, child, nursery)]
+    child: int = json.loads(notes.read_text())["child"]
+    return child
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
@@ -53,15 +59,23 @@ def test_killing_the_runner_ends_everything(
     assert are_gone(processes)
 
 
-def test_a_killed_nursery_ends_the_run_as_a_crash(start_function: StartFunction) -> None:
-    """R82: nobody waits for a process that cannot answer any more."""
-    runner = start_function()
-    pid = ProcessId.of(runner.invoke("sample", {}).result["pid"])
+def test_a_killed_nursery_ends_the_run_as_a_crash(
+    start_function: StartFunction, tmp_path: Path
+) -> None:
+    """R82: nobody waits for a process that cannot answer any more, and the next run works."""
+    runner = start_function(timeout_seconds=600)
+    pid = runner.invoke("sample", {}).result["pid"]
 
-    os.kill(runner.nursery_pid, signal.SIGKILL)
+    with ThreadPoolExecutor(1) as caller:
+        run = caller.submit(runner.invoke, "sample", {"do": "spawn"})
+        processes = [ProcessId.of(pid), ProcessId.of(child_of_function(tmp_path))]
+        os.kill(runner.nursery_pid, signal.SIGKILL)
 
-    assert are_gone([pid])
-    assert runner.invoke("sample", {}).error is not None
+        assert are_gone(processes)
+        error = run.result(LIMIT_SECONDS).error
+    assert error is not None
+    assert error["errorType"] == "Runtime.ExitError"
+    assert runner.invoke("sample", {}).result["pid"] != pid
 
 
 def test_stop_leaves_no_process(start_function: StartFunction) -> None:

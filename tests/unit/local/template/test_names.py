@@ -1,11 +1,13 @@
 """Physical names."""
 
+from typing import Any
+
 from local.template.names import mapping_id, physical_names
 
 
 def test_names_are_readable_and_without_the_ids_hash() -> None:
     """R82: a developer recognises what the template calls LedgerTable."""
-    resources = {
+    resources: dict[str, dict[str, Any]] = {
         "LedgerTable9343E4AA": {"Type": "AWS::DynamoDB::Table"},
         "LaneQueue12345678": {"Type": "AWS::SQS::Queue", "Properties": {"FifoQueue": True}},
     }

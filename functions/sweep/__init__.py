@@ -1,0 +1,1 @@
+"""LEDGER -> LANES: what is open and has no message gets one again."""

@@ -1,0 +1,46 @@
+"""Rows -> lanes again. A requeue takes a new version: SQS swallows a repeated one."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from functions.core.batches import batches
+from functions.core.identity import RowKey
+from functions.core.ledger_row import LedgerRow, Status, next_version
+from functions.core.ports import Clock, Ledger, TaskQueue, Telemetry
+
+# BatchGetItem's limit.
+ROUND_ROWS = 100
+
+
+@dataclass(frozen=True)
+class Requeue:
+    """The step with its boxes."""
+
+    ledger: Ledger
+    queue: TaskQueue
+    telemetry: Telemetry
+    clock: Clock
+
+    def requeue(self, keys: Iterable[RowKey]) -> int:
+        """Send the open ones of these rows again; return how many."""
+        return sum(self._round(part) for part in batches(list(keys), ROUND_ROWS))
+
+    def _round(self, keys: Sequence[RowKey]) -> int:
+        rows = [row for row in self.ledger.read(keys).values() if row.status.is_open]
+        # What lost against another writer has just been given a version by that one.
+        stored = self.ledger.write([self._again(row) for row in rows]).stored.values()
+        unsent = self.queue.send([row.task for row in stored])
+        for row in stored:
+            self.telemetry.event("task_requeued", **row.task.log_fields())
+        return len(stored) - len(unsent)
+
+    def _again(self, row: LedgerRow) -> LedgerRow:
+        now_ms = self.clock()
+        return replace(
+            row,
+            version=next_version(row.version, now_ms),
+            status=Status.PENDING,
+            queued_ms=now_ms,
+            receive_count=0,
+            next_attempt_ms=None,
+        )

@@ -1,0 +1,115 @@
+"""Logs and metrics as CloudWatch reads them: one JSON line each, and nothing that was not given."""
+
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from aws_lambda_powertools import Logger, Metrics
+
+from functions.adapters.telemetry import ERRORS, WARNINGS, PowertoolsTelemetry
+from tests.builders import make_task
+
+OWN_FIELDS = {"level", "location", "message", "timestamp", "service"}
+
+
+@pytest.fixture
+def lines() -> io.StringIO:
+    return io.StringIO()
+
+
+@pytest.fixture
+def metrics() -> Iterator[Metrics]:
+    metrics = Metrics(namespace="embedq", service="embed")
+    yield metrics
+    # Powertools shares one set of metrics in a process.
+    metrics.clear_metrics()
+
+
+@pytest.fixture
+def telemetry(lines: io.StringIO, metrics: Metrics) -> PowertoolsTelemetry:
+    logger = Logger(service="embed", level="INFO", stream=lines, logger_handler=None)
+    logger.handlers[0].setStream(lines)  # type: ignore[attr-defined]
+    return PowertoolsTelemetry(logger, metrics)
+
+
+def read(lines: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in lines.getvalue().splitlines()]
+
+
+def test_event_is_one_line_with_its_fields_and_no_others(
+    telemetry: PowertoolsTelemetry, lines: io.StringIO
+) -> None:
+    """R63: ids and numbers of a step, to be found by any of them."""
+    fields = make_task(trace_id="Root=1").log_fields()
+
+    telemetry.event("task_completed", **fields, attempt=2)
+
+    [line] = read(lines)
+    assert {name: line[name] for name in set(line) - OWN_FIELDS} == {
+        "target": "default",
+        "source": "articles",
+        "document_id": "a",
+        "version": make_task().version,
+        "lane": "normal",
+        "trace_id": "Root=1",
+        "attempt": 2,
+    }
+    assert (line["message"], line["service"], line["level"]) == ("task_completed", "embed", "INFO")
+
+
+@pytest.mark.parametrize("name", [*sorted(WARNINGS), *sorted(ERRORS), "task_superseded"])
+def test_level_says_who_should_look(
+    telemetry: PowertoolsTelemetry, lines: io.StringIO, name: str
+) -> None:
+    """R63: warnings for what is tried again, errors for what needs a person."""
+    telemetry.event(name)
+
+    wanted = "ERROR" if name in ERRORS else "WARNING" if name in WARNINGS else "INFO"
+    assert [line["level"] for line in read(lines)] == [wanted]
+
+
+def test_awkward_ids_stay_in_one_line(telemetry: PowertoolsTelemetry, lines: io.StringIO) -> None:
+    """R02: a document id may hold anything."""
+    name = 'a\n{"level": "ERROR"}\x00\u2028👩‍👩‍👧'
+
+    telemetry.event("task_completed", document_id=name)
+
+    [text] = lines.getvalue().split("\n")[:-1]
+    assert json.loads(text)["document_id"] == name
+
+
+def test_unexpected_error_has_its_stack(
+    telemetry: PowertoolsTelemetry, lines: io.StringIO
+) -> None:
+    """R22: nobody has foreseen it, so that the line must be enough to find it."""
+    try:
+        raise LookupError("nobody knows")
+    except LookupError as error:
+        telemetry.unexpected(error)
+
+    [line] = read(lines)
+    assert (line["level"], line["message"]) == ("ERROR", "unexpected_error")
+    assert line["exception_name"] == "LookupError"
+    assert "test_telemetry.py" in line["exception"]
+
+
+def test_metrics_add_up_with_their_units(telemetry: PowertoolsTelemetry, metrics: Metrics) -> None:
+    """R60: the name's last word is the unit; nothing is said about zero."""
+    telemetry.count("TasksCompleted")
+    telemetry.count("TasksCompleted", 2)
+    telemetry.count("FreshnessMilliseconds", 0)
+    telemetry.count("BodyBytes", 10)
+    telemetry.count("TasksFailed", 0)
+
+    document = metrics.serialize_metric_set()
+
+    [described] = document["_aws"]["CloudWatchMetrics"]
+    assert {(one["Name"], one["Unit"]) for one in described["Metrics"]} == {
+        ("TasksCompleted", "Count"),
+        ("FreshnessMilliseconds", "Milliseconds"),
+        ("BodyBytes", "Bytes"),
+    }
+    assert document["TasksCompleted"] == [1.0, 2.0]
+    assert described["Dimensions"] == [["service"]]

@@ -1,0 +1,161 @@
+"""The index on a real OpenSearch: created once, checked ever after, refused in exact words."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from functions.adapters.opensearch_admin import OpenSearchAdmin
+from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp
+from functions.adapters.opensearch_index import OpenSearchIndex
+from functions.core.entry import Written
+from functions.index_setup.ensure import ensure_index
+from functions.index_setup.mapping import IndexSpec, MisfitError, index_body
+from tests.contract.index_engines import entry
+
+pytestmark = [pytest.mark.engines, pytest.mark.timeout(600)]
+
+
+@pytest.fixture
+def admin(http: OpenSearchHttp) -> OpenSearchAdmin:
+    return OpenSearchAdmin(http)
+
+
+@pytest.fixture
+def spec(alias: str) -> IndexSpec:
+    return IndexSpec(
+        alias=alias, model="text-embedding-3-small", dimensions=4, metadata={"year": "long"}
+    )
+
+
+def fields(http: OpenSearchHttp, alias: str) -> dict[str, Any]:
+    [index] = http.call("GET", f"{alias}/_mapping").values()
+    found: dict[str, Any] = index["mappings"]["properties"]["metadata"]["properties"]
+    return found
+
+
+def test_index_is_created_and_takes_entries(
+    http: OpenSearchHttp, admin: OpenSearchAdmin, spec: IndexSpec
+) -> None:
+    """R12: behind its alias, with the k-NN mapping of the model."""
+    assert ensure_index(spec, admin) == "created"
+
+    [written] = OpenSearchIndex(http, spec.alias).write([entry("a")], searchable_now=False).values()
+    assert written is Written.WRITTEN
+    [(name, index)] = http.call("GET", spec.alias).items()
+    assert name == f"{spec.alias}-1"
+    assert index["aliases"] == {spec.alias: {"is_write_index": True}}
+    assert index["mappings"]["_meta"] == {"model": spec.model, "dimensions": 4}
+    vector = index["mappings"]["properties"]["chunks"]["properties"]["vector"]
+    assert (vector["dimension"], vector["method"]["engine"]) == (4, "lucene")
+
+
+def test_second_deployment_finds_it_as_it_is(
+    http: OpenSearchHttp, admin: OpenSearchAdmin, spec: IndexSpec
+) -> None:
+    """R12: an update of the stack changes nothing that is there."""
+    ensure_index(spec, admin)
+    before = http.call("GET", spec.alias)
+
+    assert ensure_index(spec, admin) == "checked"
+    assert http.call("GET", spec.alias) == before
+
+
+def test_new_metadata_field_is_added(
+    http: OpenSearchHttp, admin: OpenSearchAdmin, spec: IndexSpec
+) -> None:
+    """R02: a source gets a new field to filter by; the others stay, the model too."""
+    ensure_index(spec, admin)
+
+    wider = replace(spec, metadata={"language": "keyword", "published": "date"})
+    assert ensure_index(wider, admin) == "checked"
+
+    assert {name: field["type"] for name, field in fields(http, spec.alias).items()} == {
+        "year": "long",
+        "language": "keyword",
+        "published": "date",
+    }
+    assert ensure_index(spec, admin) == "checked"
+
+
+@pytest.mark.parametrize("kind", ["keyword", "text", "long", "double", "boolean", "date"])
+def test_every_metadata_type_is_known_to_the_index(
+    admin: OpenSearchAdmin, spec: IndexSpec, kind: Any
+) -> None:
+    """R02: what the settings allow, the index takes, and takes again."""
+    one = replace(spec, metadata={"field": kind})
+
+    assert [ensure_index(one, admin), ensure_index(one, admin)] == ["created", "checked"]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (
+            {"dimensions": 8},
+            "index {alias} holds vectors of 4 dimensions, the target asks for 8: give the new "
+            "model a target of its own, or another index name",
+        ),
+        (
+            {"model": "other"},
+            "index {alias} holds vectors of model text-embedding-3-small, the target asks for "
+            "other: give the new model a target of its own, or another index name",
+        ),
+        (
+            {"metadata": {"year": "keyword"}},
+            "index {alias} has metadata field year as long, the sources ask for keyword: use "
+            "another field name, or another index name",
+        ),
+    ],
+    ids=["dimensions", "model", "metadata type"],
+)
+def test_misfit_is_refused_and_nothing_changes(
+    http: OpenSearchHttp,
+    admin: OpenSearchAdmin,
+    spec: IndexSpec,
+    change: dict[str, Any],
+    told: str,
+) -> None:
+    """R12 R14: vectors of two models in one index would be found by neither."""
+    ensure_index(spec, admin)
+    before = http.call("GET", spec.alias)
+
+    with pytest.raises(MisfitError) as caught:
+        ensure_index(replace(spec, **change), admin)
+
+    assert str(caught.value) == told.format(alias=spec.alias)
+    assert http.call("GET", spec.alias) == before
+
+
+def test_index_without_its_alias_is_refused(
+    http: OpenSearchHttp, admin: OpenSearchAdmin, spec: IndexSpec
+) -> None:
+    """R12: someone removed the alias; writes would not find the index."""
+    ensure_index(spec, admin)
+    http.call("DELETE", f"{spec.index}/_alias/{spec.alias}")
+
+    with pytest.raises(MisfitError) as caught:
+        ensure_index(spec, admin)
+
+    assert str(caught.value) == (
+        f"index {spec.index} exists without the alias {spec.alias}: add the alias to it, or use "
+        "another index name"
+    )
+
+
+def test_bare_index_of_that_name_is_refused(
+    http: OpenSearchHttp, admin: OpenSearchAdmin, spec: IndexSpec
+) -> None:
+    """R12: an index of someone else; entries are written through an alias only."""
+    http.call("PUT", spec.alias, {"mappings": index_body(spec)["mappings"]})
+
+    with pytest.raises(OpenSearchError, match="400 invalid_alias_name_exception"):
+        ensure_index(spec, admin)
+
+
+def test_two_deployments_at_once_create_one_index(admin: OpenSearchAdmin, spec: IndexSpec) -> None:
+    """R12: the second one finds what the first has just made."""
+    admin.create(spec.index, index_body(spec))
+    admin.create(spec.index, index_body(spec))
+
+    assert ensure_index(spec, admin) == "checked"

@@ -1,0 +1,48 @@
+"""The mapping itself: what a search filters by, and what an index may never grow."""
+
+from functions.index_setup.mapping import IndexSpec, index_body, metadata_properties
+
+SPEC = IndexSpec(
+    alias="articles",
+    model="text-embedding-3-large",
+    dimensions=3072,
+    metadata={"language": "keyword"},
+    shards=3,
+    replicas=2,
+)
+
+
+def test_index_has_the_shape_that_was_asked_for() -> None:
+    """R12: shards, replicas, dimensions and an alias, so that a migration can switch it."""
+    body = index_body(SPEC)
+
+    assert SPEC.index == "articles-1"
+    assert body["settings"] == {
+        "index": {"knn": True, "number_of_shards": 3, "number_of_replicas": 2}
+    }
+    assert body["aliases"] == {"articles": {"is_write_index": True}}
+    assert body["mappings"]["_meta"] == {"model": "text-embedding-3-large", "dimensions": 3072}
+
+
+def test_nothing_grows_the_mapping_by_itself() -> None:
+    """R12: a document with other fields is kept, and no new field appears."""
+    mappings = index_body(SPEC)["mappings"]
+
+    assert mappings["dynamic"] is False
+    assert mappings["properties"]["metadata"]["dynamic"] is False
+
+
+def test_values_longer_than_a_term_are_kept_and_not_refused() -> None:
+    """R12: OpenSearch refuses a term of more than 32,766 bytes."""
+    keyword = metadata_properties({"a": "keyword"})["a"]
+
+    # Four bytes is the longest that UTF-8 makes of a character.
+    assert keyword["ignore_above"] * 4 < 32_766
+
+
+def test_dates_may_be_text_or_milliseconds() -> None:
+    """R02: as `read_document` spells them."""
+    assert metadata_properties({"a": "date"})["a"] == {
+        "type": "date",
+        "format": "strict_date_optional_time||epoch_millis",
+    }

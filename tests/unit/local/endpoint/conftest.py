@@ -1,0 +1,43 @@
+"""An endpoint whose engines do not answer: what it does by itself still works."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+
+from local.endpoint import AwsEndpoint, EngineUrls
+
+# Nothing listens on this port of any machine: https://www.rfc-editor.org/rfc/rfc6335#section-6
+NOWHERE = "http://127.0.0.1:1"
+
+
+@pytest.fixture
+def endpoint() -> Iterator[AwsEndpoint]:
+    """Return a running endpoint."""
+    with AwsEndpoint(EngineUrls(dynamodb=NOWHERE, sqs=NOWHERE)) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def client(endpoint: AwsEndpoint) -> Iterator[Callable[[str], Any]]:
+    """Make clients of the endpoint that ask once."""
+    made: list[Any] = []
+
+    def make(service: Any) -> Any:
+        made.append(
+            boto3.client(
+                service,
+                endpoint_url=endpoint.url,
+                region_name="us-east-1",
+                aws_access_key_id="local",
+                aws_secret_access_key="local",
+                config=Config(retries={"total_max_attempts": 1}),
+            )
+        )
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
