@@ -17,6 +17,7 @@ from typing import Any
 
 import boto3
 
+from local.background import ENGINES, STACK
 from local.endpoint.server import AwsEndpoint
 from local.endpoint.upstream import EngineUrls
 from local.engines import start_engines
@@ -32,7 +33,6 @@ from local.template.stage import LocalAddresses
 from local.template.synthesis import local_template
 from scripts.build_zips import FUNCTIONS, Package, build
 
-STACK = "embedq-local"
 API_KEY = "local"  # the model server takes any
 MODEL_START_SECONDS = 60.0
 
@@ -73,7 +73,7 @@ def local_stack(
         prepared = running.enter_context(ThreadPoolExecutor(1)).submit(_prepare, folder, log)
         model = running.enter_context(_model_server(folder, vectors))
         engines = running.enter_context(
-            start_engines(folder / "engines", log=log, in_memory=in_memory)
+            start_engines(folder / ENGINES, log=log, in_memory=in_memory)
         )
         prepared.result()
         endpoint = running.enter_context(

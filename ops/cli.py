@@ -5,10 +5,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from local import daemon
+from local import background
 from local.engines import EngineError
-from ops import dead_letters, documents, logs, recovery, searching, statistics
-from ops.demo.run import run_demo, say
+from ops import dead_letters, documents, logs, recovery, statistics
 from ops.deployment import Deployment, UsageError, connect
 
 
@@ -17,7 +16,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _parser().parse_args(arguments)
     try:
         return int(chosen.run(chosen) or 0)
-    except (UsageError, EngineError, daemon.NotStartedError) as error:
+    except (UsageError, EngineError, background.NotStartedError) as error:
         print(f"embedq: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -49,7 +48,7 @@ def _add_local_commands(commands: Any) -> None:
         commands,
         "demo",
         "tell the whole story: write, search, edit, delete, poison, break, heal",
-        lambda chosen: run_demo(engines=chosen.engines, keep=chosen.keep),
+        _demo,
         "demo",
         "demo --keep",
         "demo --engines memory",
@@ -100,15 +99,7 @@ def _add_document_commands(commands: Any) -> None:
         commands,
         "search",
         "find documents by meaning",
-        lambda deployment, chosen: searching.show(
-            searching.find(
-                deployment,
-                chosen.query,
-                target=chosen.target,
-                most=chosen.most,
-                filters=chosen.filter,
-            )
-        ),
+        _search,
         'search "a clever bird"',
         'search "harvest" --filter author=aesop --most 3',
     )
@@ -180,8 +171,33 @@ def _add_remote(
     return added
 
 
+def _demo(chosen: argparse.Namespace) -> int:
+    # The provider's SDK takes a second to import: only who needs it waits.
+    from ops.demo.run import run_demo
+
+    return run_demo(engines=chosen.engines, keep=chosen.keep)
+
+
+def _search(deployment: Deployment, chosen: argparse.Namespace) -> list[str]:
+    from ops import searching
+
+    hits = searching.find(
+        deployment,
+        chosen.query,
+        target=chosen.target,
+        most=chosen.most,
+        filters=chosen.filter,
+    )
+    return searching.show(hits)
+
+
+def say(text: str) -> None:
+    """Print at once, also into a pipe."""
+    print(text, flush=True)
+
+
 def _up(chosen: argparse.Namespace) -> None:
-    running = daemon.up(say, vectors="hashed" if chosen.hashed else "minilm")
+    running = background.up(say, vectors="hashed" if chosen.hashed else "minilm")
     say(
         f"The stack runs. Any AWS client reaches it with\n"
         f"  AWS_ENDPOINT_URL={running.endpoint_url} AWS_REGION=us-east-1\n"
@@ -190,4 +206,4 @@ def _up(chosen: argparse.Namespace) -> None:
 
 
 def _down(_: argparse.Namespace) -> None:
-    say("The stack is stopped." if daemon.down() else "No stack runs here.")
+    say("The stack is stopped." if background.down() else "No stack runs here.")

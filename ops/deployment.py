@@ -8,14 +8,12 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from functions.adapters.dynamodb_ledger import DynamoDbLedger
-from functions.adapters.openai_embedder import OpenAiEmbedder
 from functions.adapters.opensearch_http import OpenSearchHttp
-from functions.adapters.secret import ApiKey
 from functions.adapters.sqs_tasks import SqsTasks
 from functions.core.lane import Lane, queue_name
 from functions.core.settings import Ordering, SourceSettings, TargetSettings
 from infrastructure.resource_names import PLAIN_LANES, pascal, stack_name
-from local import daemon
+from local import background
 from local.engines.elasticmq import REGION
 
 Found = TypeVar("Found")
@@ -91,9 +89,9 @@ class Deployment:
             region=self.session.region_name,
         )
 
-    def embedder(self, target: TargetSettings) -> OpenAiEmbedder:
-        secret = self.outputs[pascal("target", target.name, "api-key-secret-arn")]
-        return OpenAiEmbedder(target, ApiKey(self.client("secretsmanager"), secret))
+    def secret_arn(self, target: str) -> str:
+        """Name the secret that holds the key of a target's provider."""
+        return self.outputs[pascal("target", target, "api-key-secret-arn")]
 
     def _queue_names(self, target: str) -> list[str]:
         sequential = [
@@ -107,7 +105,7 @@ class Deployment:
 def connect(stage: str | None) -> Deployment:
     """Find the stack of a stage in AWS, or the one that runs here."""
     if stage is None:
-        running = daemon.find()
+        running = background.find()
         if running is None:
             raise UsageError(
                 "no stack runs here: start one with `embedq up`, or name a stage in AWS"

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from local import daemon
+from local import background
 from ops.deployment import UsageError
 
 LOOK_SECONDS = 0.3
@@ -11,7 +11,7 @@ LOOK_SECONDS = 0.3
 
 def show(function: str | None, *, follow: bool, say: Callable[[str], None]) -> None:
     """Print the functions' log lines, and go on with the new ones if asked to."""
-    folder = daemon.FOLDER / "runner" / "logs"
+    folder = background.FOLDER / "runner" / "logs"
     told: dict[str, int] = {}
     while True:
         paths = sorted(p for p in folder.glob("*.log") if function is None or function in p.stem)

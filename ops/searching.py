@@ -4,7 +4,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from functions.adapters.openai_embedder import OpenAiEmbedder
 from functions.adapters.opensearch_search import Hit, search
+from functions.adapters.secret import ApiKey
 from functions.core.failure import FailureError
 from ops.deployment import Deployment, UsageError
 
@@ -22,8 +24,9 @@ def find(
 ) -> list[Hit]:
     """Embed the query and return the nearest documents."""
     settings = deployment.target(target)
+    key = ApiKey(deployment.client("secretsmanager"), deployment.secret_arn(settings.name))
     try:
-        answer = deployment.embedder(settings).embed([query], timeout_seconds=TIMEOUT_SECONDS)
+        answer = OpenAiEmbedder(settings, key).embed([query], timeout_seconds=TIMEOUT_SECONDS)
         return search(
             deployment.index,
             settings.index,

@@ -82,6 +82,7 @@ def main(root: Path) -> int:
         install_uv(checkout)
         sync_packages(checkout)
         point_jsii_at_node(checkout)
+        add_command(checkout)
         install_cdk(checkout)
     except SetupError as error:
         print(f"setup: {error}", file=sys.stderr)
@@ -174,6 +175,17 @@ def point_jsii_at_node(checkout: Checkout) -> None:
     """Make every Python of .venv run the CDK on the node that came as a wheel."""
     line = f'import os; os.environ.setdefault("JSII_NODE", {str(checkout.node)!r})\n'
     (checkout.packages / "embedq_node.pth").write_text(line)
+
+
+def add_command(checkout: Checkout) -> None:
+    """Make .venv/bin/embedq run this checkout's command, from any folder."""
+    command = checkout.venv / "bin/embedq"
+    command.write_text(
+        f"#!{checkout.python}\n"
+        f"import sys\n\nsys.path.insert(0, {str(checkout.root)!r})\n"
+        f"from ops.cli import main\n\nsys.exit(main())\n"
+    )
+    command.chmod(0o755)
 
 
 def install_cdk(checkout: Checkout) -> None:

@@ -158,9 +158,11 @@ class MoveTask:
         if group := attributes.get("MessageGroupId"):
             optional["MessageGroupId"] = group
         if destination.endswith(".fifo"):
-            # Not the id it was sent with: the source queue may still know that one, and would
-            # swallow the message. SQS replaces it on the way to the dead letters, too.
-            optional["MessageDeduplicationId"] = message["MessageId"]
+            # Not the id it was first sent with: the source queue may still know that one, and
+            # would swallow the message. Not the message id either, which SQS and ElasticMQ give
+            # it on the way to the dead letters: ElasticMQ (1.7.1) loses a message that dies
+            # again within five minutes under an id that the dead letters have seen.
+            optional["MessageDeduplicationId"] = f"redrive-{message['MessageId']}"
         self._sqs.send_message(
             QueueUrl=self._url(destination), MessageBody=message["Body"], **optional
         )

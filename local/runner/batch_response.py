@@ -42,6 +42,6 @@ def _reported(answer: Any) -> frozenset[str]:
 
 def _identifier(failure: Any) -> str:
     identifier = failure.get("itemIdentifier") if isinstance(failure, dict) else None
-    if not isinstance(identifier, str) or not identifier:
-        raise ValueError("itemIdentifier is missing or empty")
+    if not isinstance(identifier, str):
+        raise ValueError("itemIdentifier is missing")
     return identifier

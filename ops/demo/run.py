@@ -2,7 +2,7 @@
 
 import time
 
-from local import daemon
+from local import background
 from local.engines import EngineError
 from ops.demo.local_world import LocalWorld
 from ops.demo.memory_world import memory_world
@@ -20,10 +20,10 @@ What to try next:
    make deploy STAGE=dev      into your AWS account (README, Deploy)"""
 NEXT_RUNNING = """\
 The stack is still running. What to try next:
-   .venv/bin/python -m ops search "a clever bird"
-   .venv/bin/python -m ops status poison
-   .venv/bin/python -m ops stats
-   .venv/bin/python -m ops down"""
+   .venv/bin/embedq search "a clever bird"
+   .venv/bin/embedq status poison
+   .venv/bin/embedq stats
+   .venv/bin/embedq down"""
 
 
 def run_demo(*, engines: str, keep: bool) -> int:
@@ -45,10 +45,10 @@ def _tell_on_engines(*, keep: bool) -> tuple[int, bool]:
     say("Real engines: DynamoDB Local, ElasticMQ and OpenSearch; the functions as processes of")
     say("the Lambda runtime; tables, queues and mappings as the CDK's template has them.\n")
     began = time.monotonic()
-    was_running = daemon.find() is not None
+    was_running = background.find() is not None
     try:
-        running = daemon.up(lambda line: say(f"   {line}"))
-    except (EngineError, daemon.NotStartedError) as error:
+        running = background.up(lambda line: say(f"   {line}"))
+    except (EngineError, background.NotStartedError) as error:
         say(f"\n{error}\nWithout engines: make demo ARGS='--engines memory'")
         return 1, False
     say(f"   up after {time.monotonic() - began:.0f} s: {running.endpoint_url}")
@@ -57,7 +57,7 @@ def _tell_on_engines(*, keep: bool) -> tuple[int, bool]:
     finally:
         stays = keep or was_running
         if not stays:
-            daemon.down()
+            background.down()
     return code, stays
 
 

@@ -115,9 +115,7 @@ class SqsEngine:
 
     def dead_letters(self, lane: Lane) -> list[str]:
         url = self.dead_urls[lane]
-        answer = self.sqs.receive_message(
-            QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=0
-        )
+        answer = self.sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=0)
         return [message["Body"] for message in answer.get("Messages", [])]
 
     def redrive(self, lane: Lane) -> None:

@@ -45,9 +45,7 @@ def source_engine(request: pytest.FixtureRequest, engine: str) -> Iterator[Sourc
     if engine == "memory":
         clock = MovableClock()
         tables = {name: MemoryTable(source, clock) for name, source in sources.items()}
-        yield SourceEngine(
-            MemorySource(tables), sources, lambda name, item: tables[name].put(item)
-        )
+        yield SourceEngine(MemorySource(tables), sources, lambda name, item: tables[name].put(item))
         return
     with aws_client(request, "dynamodb", engine=engine, fixture="dynamodb_url") as dynamodb:
         for name, source in sources.items():

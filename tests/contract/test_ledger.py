@@ -8,8 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from functions.core.identity import DocumentId
+from functions.core.lane import Lane
 from functions.core.ledger_row import LedgerRow, Status
-from functions.core.ports import Swapped
+from functions.core.ports import Listed, Swapped
 from tests.builders import NOW_MS, make_row
 from tests.contract.engines import real
 from tests.contract.ledger_engines import LedgerEngine, ledger_engine
@@ -138,13 +139,39 @@ def test_long_document_ids_have_rows(engine: LedgerEngine, length: int) -> None:
 
 def test_more_rows_than_one_call_takes(engine: LedgerEngine) -> None:
     """R28: 100 keys are the limit of one read, not of a batch; absent rows are left out."""
-    rows = [make_row(document_id=DocumentId(f"d{n}"), revision=0) for n in range(210)]
+    rows = [make_row(document_id=DocumentId(f"d{n}"), revision=0) for n in range(110)]
     engine.ledger.write(rows)
     absent = make_row(document_id=DocumentId("absent")).row_key
 
     found = engine.ledger.read([absent, *(row.row_key for row in rows)])
 
     assert found == {row.row_key: replace(row, revision=1) for row in rows}
+
+
+def test_open_and_failed_rows_are_listed(engine: LedgerEngine) -> None:
+    """R29: what owes work, with all that decides when; closed rows are not even read."""
+    rows = [
+        make_row(document_id=DocumentId(str(status)), status=status, revision=0)
+        for status in Status
+    ]
+    due = make_row(
+        document_id=DocumentId("due"), lane=Lane.BULK, next_attempt_ms=NOW_MS + 9, revision=0
+    )
+    engine.ledger.write([*rows, due])
+
+    assert set(engine.ledger.listed()) == {
+        Listed(due.row_key, Status.PENDING, Lane.BULK, NOW_MS + 9),
+        *(
+            Listed(row.row_key, row.status, Lane.NORMAL, NOW_MS)
+            for row in rows
+            if row.status.is_open or row.status.is_failed
+        ),
+    }
+
+
+def test_empty_ledger_lists_nothing(engine: LedgerEngine) -> None:
+    """R29: before the first document."""
+    assert list(engine.ledger.listed()) == []
 
 
 def test_row_asked_for_twice_comes_once(engine: LedgerEngine) -> None:

@@ -244,7 +244,7 @@ def test_content_that_cannot_be_used_is_a_change_with_its_reason(
 )
 def test_record_of_an_unknown_table_is_a_mistake_of_the_set_up(arn: str | None) -> None:
     """R02: no source, so no row could tell of it; the mapping keeps the record for a replay."""
-    with pytest.raises(UnknownTableError, match="no source has the table|is not the ARN"):
+    with pytest.raises(UnknownTableError, match=r"no source has the table|is not the ARN"):
         parse(record(eventSourceARN=arn))
 
 

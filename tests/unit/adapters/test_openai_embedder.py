@@ -127,9 +127,7 @@ def test_second_generation_model_is_not_asked_for_dimensions(model_server: Model
         ),
         (
             Fault(FaultKind.RESET),
-            Failure(
-                FailureKind.PROVIDER_ERROR, "the provider was not reached: APIConnectionError"
-            ),
+            Failure(FailureKind.PROVIDER_ERROR, "the provider was not reached: APIConnectionError"),
         ),
         (
             Fault(FaultKind.MALFORMED_JSON),

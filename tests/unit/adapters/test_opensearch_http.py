@@ -165,5 +165,3 @@ def test_name_is_one_segment_of_a_path(
 
     assert scripted.asked[0].path.count("/") == 2
     assert scripted.asked[0].path.endswith("/_mapping")
-
-

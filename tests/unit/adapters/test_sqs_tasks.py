@@ -40,9 +40,7 @@ def answer(count: int, *failed: int) -> dict[str, Any]:
             for n in range(count)
             if n not in failed
         ],
-        "Failed": [
-            {"Id": str(n), "SenderFault": False, "Code": "InternalError"} for n in failed
-        ],
+        "Failed": [{"Id": str(n), "SenderFault": False, "Code": "InternalError"} for n in failed],
     }
 
 

@@ -80,9 +80,7 @@ def test_awkward_ids_stay_in_one_line(telemetry: PowertoolsTelemetry, lines: io.
     assert json.loads(text)["document_id"] == name
 
 
-def test_unexpected_error_has_its_stack(
-    telemetry: PowertoolsTelemetry, lines: io.StringIO
-) -> None:
+def test_unexpected_error_has_its_stack(telemetry: PowertoolsTelemetry, lines: io.StringIO) -> None:
     """R22: nobody has foreseen it, so that the line must be enough to find it."""
     try:
         raise LookupError("nobody knows")

@@ -147,7 +147,7 @@ def test_bare_index_of_that_name_is_refused(
     http: OpenSearchHttp, admin: OpenSearchAdmin, spec: IndexSpec
 ) -> None:
     """R12: an index of someone else; entries are written through an alias only."""
-    http.call("PUT", spec.alias, {"mappings": index_body(spec)["mappings"]})
+    http.call("PUT", spec.alias, {"settings": index_body(spec)["settings"]})
 
     with pytest.raises(OpenSearchError, match="400 invalid_alias_name_exception"):
         ensure_index(spec, admin)

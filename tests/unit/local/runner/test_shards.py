@@ -11,11 +11,10 @@ from typing import Any
 from local.engines.records import wait_for
 from local.runner.invocation import Invocation, throttled
 from local.runner.mapping import Wiring
-from local.runner.place import RunnerPlace
 from local.runner.stream_mapping import StreamMapping
 from local.runner.switches import Switch
 from local.specs import StreamMappingSpec
-from tests.unit.local.runner.conftest import NOWHERE
+from tests.unit.local.runner.fake_place import place_with
 from tests.unit.local.runner.stream_samples import make_engine_record, make_spec
 
 STREAM = "arn:aws:dynamodb:ddblocal:000000000000:table/table/stream/label"
@@ -68,16 +67,6 @@ class FakeEngine:
         self.objects.append(json.loads(what["Body"]))
 
 
-@dataclass(frozen=True)
-class FakePlace(RunnerPlace):
-    """A place whose every client is the fake engine."""
-
-    engine: Any = None
-
-    def client(self, service: Any, url: str, *, connections: int = 10) -> Any:  # noqa: ARG002
-        return self.engine
-
-
 class Reading:
     """A mapping that runs on the fake engine, and what its function saw."""
 
@@ -85,7 +74,7 @@ class Reading:
         self.seen: list[list[int]] = []
         self.answer: Callable[[list[int]], Invocation] = lambda _: Invocation("id")
         self._stop = threading.Event()
-        place = FakePlace(folder, NOWHERE, NOWHERE, NOWHERE, engine=engine)
+        place = place_with(engine, folder)
         switch = Switch(enabled=True)
         self.mapping = StreamMapping(spec, Wiring(place, self._invoke, switch, self._stop))
 
