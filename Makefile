@@ -1,13 +1,13 @@
 # A fresh machine needs Python 3.11+, make, git and a package index. The rest comes with `make setup`.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix build synth deploy destroy bench lock clean
+.PHONY: help setup demo test check fix build synth deploy destroy bench docs transcript lock clean
 PY := .venv/bin/python
 CDK := $(PY) -m scripts.cdk
 STAGE ?= dev
 ARGS ?=
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
 setup: ## Install everything into the checkout, as locked (PYTHON=... names another Python)
 	@PYTHON="$(PYTHON)" sh scripts/setup.sh
@@ -38,6 +38,12 @@ destroy: setup ## Remove one stage (STAGE=dev) with your AWS credentials
 
 bench: setup ## Run the benchmarks, one file per question
 	@for file in benchmarks/[a-z]*.py; do $(PY) -m benchmarks.$$(basename $$file .py) $(ARGS) || exit 1; done
+
+docs: setup ## Write the pages that are made from code
+	@$(PY) -m scripts.settings_doc
+
+transcript: setup ## Run the demo and put what it prints into the README
+	@$(PY) -m scripts.transcript
 
 lock: setup ## Compile the locks from requirements/*.in (ARGS=--upgrade for the newest versions)
 	@$(PY) -m scripts.lock $(ARGS)

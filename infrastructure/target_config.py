@@ -119,7 +119,7 @@ class TargetConfig(ConfigModel):
     )
     bulk: BulkConfig = Field(BulkConfig(), description="{batch_size, window_seconds}")
     memory_mb: int = Field(1024, ge=128, le=10_240, description="128 to 10240")
-    timeout_seconds: int = Field(120, ge=30, le=900, description="30 to 900")
+    timeout_seconds: int = Field(120, ge=60, le=900, description="60 to 900")
 
     @property
     def vector_dimensions(self) -> int:

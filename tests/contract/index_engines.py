@@ -54,6 +54,8 @@ def index_engine(request: pytest.FixtureRequest, engine: str) -> Iterator[IndexE
         metadata={"language": "keyword", "year": "long", "public": "boolean"},
     )
     ensure_index(spec, OpenSearchAdmin(http))
+    # Sooner than each second, so that tests wait less; still only a refresh shows a write.
+    http.call("PUT", f"{alias}/_settings", {"index.refresh_interval": "50ms"})
     yield IndexEngine(
         OpenSearchIndex(http, alias), partial(search, http, alias), partial(_forget, http, alias)
     )

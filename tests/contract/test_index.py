@@ -182,14 +182,14 @@ def test_results_of_one_bulk_are_each_entrys_own(engine: IndexEngine) -> None:
 def test_more_than_one_body_takes(engine: IndexEngine) -> None:
     """R12: bodies are cut by their bytes, and every entry has its result."""
     text = "word " * 600_000
-    entries = [entry(name) for name in "abcd"]
+    entries = [entry(name) for name in "abc"]
     large = [
         Entry(**{**vars(one), "chunks": (type(one.chunks[0])(text, "h0", vector(1, 0, 0, 0)),)})
         for one in entries
     ]
 
-    assert write(engine, *large) == [Written.WRITTEN] * 4
-    assert len(engine.index.read([one.entry_id for one in large])) == 4
+    assert write(engine, *large) == [Written.WRITTEN] * 3
+    assert len(engine.index.read([one.entry_id for one in large])) == 3
 
 
 AWKWARD = {
@@ -208,15 +208,19 @@ AWKWARD = {
 }
 
 
-@pytest.mark.parametrize("name", AWKWARD.values(), ids=AWKWARD.keys())
-def test_document_id_may_have_any_character(engine: IndexEngine, name: str) -> None:
+def test_document_id_may_have_any_character(engine: IndexEngine) -> None:
     """R02: OpenSearch takes ids of 512 bytes; each document keeps an entry of its own."""
-    written = entry(name)
+    written = {kind: entry(name) for kind, name in AWKWARD.items()}
+    ids = {one.entry_id for one in written.values()}
+    assert len(ids) == len(AWKWARD)
 
-    assert write(engine, written, entry("other")) == [Written.WRITTEN] * 2
+    first, second = (
+        dict(zip(AWKWARD, write(engine, *written.values()), strict=True)) for _ in range(2)
+    )
 
-    assert set(engine.index.read([written.entry_id])) == {written.entry_id}
-    assert write(engine, written) == [Written.CONFLICT]
+    assert first == dict.fromkeys(AWKWARD, Written.WRITTEN)
+    assert second == dict.fromkeys(AWKWARD, Written.CONFLICT)
+    assert set(engine.index.read(list(ids))) == ids
 
 
 def test_entries_of_two_sources_are_two(engine: IndexEngine) -> None:

@@ -27,9 +27,7 @@ def name() -> str:
 
 def test_write_without_an_alias_fails_and_makes_no_index(http: OpenSearchHttp, name: str) -> None:
     """R12 R22: an index without the k-NN mapping would take entries and never find them."""
-    entries = [entry("a"), tombstone("b")]
-
-    results = OpenSearchIndex(http, name).write(entries, searchable_now=True)
+    results = OpenSearchIndex(http, name).write([entry("a"), tombstone("b")], searchable_now=True)
 
     assert list(results.values()) == [MISSING, MISSING]
     with pytest.raises(OpenSearchError, match="404 index_not_found_exception"):

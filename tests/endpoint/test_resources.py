@@ -12,14 +12,17 @@ from local.endpoint import AwsEndpoint
 from local.resources import ResourceError, create_indexes, create_resources
 from local.specs import StackSpec
 from local.template import LocalAddresses, Site, local_template, read_stack
+from tests.endpoint.local_stage import template_cache
 
 Client = Callable[[str], Any]
 
 
 @pytest.fixture(scope="session")
-def template(tmp_path_factory: pytest.TempPathFactory, opensearch_url: str) -> dict[str, Any]:
+def template(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory, opensearch_url: str
+) -> dict[str, Any]:
     """Return the local stage's template with names that are this session's own."""
-    cache = tmp_path_factory.mktemp("templates")
+    cache = template_cache(pytestconfig, tmp_path_factory)
     addresses = LocalAddresses(opensearch_url, "http://127.0.0.1:1/v1")
     text = json.dumps(local_template(addresses, cache=cache))
     renamed: dict[str, Any] = json.loads(text.replace("embedq-local", f"s{uuid.uuid4().hex[:6]}"))

@@ -177,7 +177,7 @@ def mistakes(stage: Any, name: str = "dev") -> list[str]:
         (
             (*DEFAULT, "timeout_seconds"),
             "120",
-            'targets.default.timeout_seconds: "120" has the wrong type: 30 to 900',
+            'targets.default.timeout_seconds: "120" has the wrong type: 60 to 900',
         ),
         (
             (*DEFAULT, "bulk"),

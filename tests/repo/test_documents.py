@@ -5,7 +5,7 @@ import re
 from tests.repo.checkout import ROOT, files, texts
 
 TARGETS = ["help", "setup", "demo", "test", "check", "fix", "build", "synth", "deploy", "destroy"]
-TARGETS += ["bench", "clean", "lock"]
+TARGETS += ["bench", "docs", "transcript", "clean", "lock"]
 
 
 def make_targets() -> dict[str, str]:
@@ -57,7 +57,7 @@ def test_every_sample_event_is_used_by_a_test() -> None:
     """Samples: a file in events/ that no test loads would rot."""
     tests = "\n".join(texts("tests/*.py").values())
 
-    assert [path.name for path in files("events/*") if path.name not in tests] == []
+    assert [path.name for path in files("events/*") if path.stem not in tests] == []
 
 
 def test_every_requirement_named_in_a_document_is_proven_by_a_test() -> None:

@@ -4,7 +4,9 @@ import json
 import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -83,6 +85,19 @@ class Stage:
         runner = Runner(self.place, [function], queues, streams)
         self._ends.callback(runner.stop, grace_seconds=0.5)
         runner.start()
+        return runner
+
+    def start_warm(self, function: FunctionSpec, mapping: QueueMappingSpec) -> Runner:
+        """Start a runner whose processes are there before the first message.
+
+        A cold start on a busy machine may outlast the short visibility timeouts of these tests.
+        """
+        runner = self.start(function, [replace(mapping, enabled=False)])
+        count = function.reserved_concurrency or mapping.max_concurrency or 1
+        with ThreadPoolExecutor(count) as callers:
+            order = {"do": "sleep", "seconds": 0.3}
+            list(callers.map(lambda _: runner.invoke("sample", order), range(count)))
+        runner.set_enabled(mapping.mapping_id, True)
         return runner
 
     def queue(self, *, fifo: bool = False, visibility_seconds: int = 30, **more: str) -> str:

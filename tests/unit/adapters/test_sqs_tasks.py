@@ -18,14 +18,14 @@ URLS = {"normal": "https://sqs/1/normal.fifo", "bulk": "https://sqs/1/bulk"}
 
 
 @pytest.fixture
-def stub() -> Iterator[Stubber]:
+def stub() -> Iterator[Any]:
     with Stubber(client("sqs", "http://127.0.0.1:9")) as stub:
         yield stub
         stub.assert_no_pending_responses()
 
 
 @pytest.fixture
-def queue(stub: Stubber) -> SqsTasks:
+def queue(stub: Any) -> SqsTasks:
     return SqsTasks(stub.client, {"default": URLS})
 
 
@@ -44,7 +44,7 @@ def answer(count: int, *failed: int) -> dict[str, Any]:
     }
 
 
-def test_tasks_that_failed_in_a_batch_are_returned(queue: SqsTasks, stub: Stubber) -> None:
+def test_tasks_that_failed_in_a_batch_are_returned(queue: SqsTasks, stub: Any) -> None:
     """R10: SendMessageBatch answers 200 with a list of failures."""
     sent = tasks(13)
     stub.add_response("send_message_batch", answer(10, 2, 9))
@@ -53,7 +53,7 @@ def test_tasks_that_failed_in_a_batch_are_returned(queue: SqsTasks, stub: Stubbe
     assert queue.send(sent) == [sent[2], sent[9], sent[10]]
 
 
-def test_refused_call_returns_its_tasks_and_not_the_others(queue: SqsTasks, stub: Stubber) -> None:
+def test_refused_call_returns_its_tasks_and_not_the_others(queue: SqsTasks, stub: Any) -> None:
     """R10: one lane's queue may be gone while the other works."""
     normal, bulk = tasks(2), tasks(2, Lane.BULK)
     stub.add_client_error("send_message_batch", "AWS.SimpleQueueService.NonExistentQueue")
@@ -69,7 +69,7 @@ def test_unreachable_queue_returns_all_tasks() -> None:
     assert queue.send(tasks(2)) == tasks(2)
 
 
-def test_hiding_that_fails_does_not_fail_the_run(queue: SqsTasks, stub: Stubber) -> None:
+def test_hiding_that_fails_does_not_fail_the_run(queue: SqsTasks, stub: Any) -> None:
     """R10 R20: an error would bring the acknowledged messages of the batch back too."""
     message = make_message(queue="normal.fifo")
     refused = {"Successful": [], "Failed": [{"Id": "0", "SenderFault": True, "Code": "Stale"}]}
@@ -82,7 +82,7 @@ def test_hiding_that_fails_does_not_fail_the_run(queue: SqsTasks, stub: Stubber)
     SqsTasks(_unreachable(), {"default": URLS}).hide([(message, 5)])
 
 
-def test_lanes_differ_in_what_they_are_sent(queue: SqsTasks, stub: Stubber) -> None:
+def test_lanes_differ_in_what_they_are_sent(queue: SqsTasks, stub: Any) -> None:
     """R32: group and deduplication for FIFO, neither for standard; the trace goes along."""
     fifo, plain = make_task(trace_id="Root=1-2-3"), make_task(lane=Lane.BULK)
     stub.add_response(
@@ -112,7 +112,7 @@ def test_lanes_differ_in_what_they_are_sent(queue: SqsTasks, stub: Stubber) -> N
     assert queue.send([fifo, plain]) == []
 
 
-def test_message_is_hidden_in_its_own_queue(queue: SqsTasks, stub: Stubber) -> None:
+def test_message_is_hidden_in_its_own_queue(queue: SqsTasks, stub: Any) -> None:
     """R20: an event names the queue, the call needs its URL."""
     entry = {"Id": "0", "ReceiptHandle": ANY, "VisibilityTimeout": 7}
     stub.add_response(

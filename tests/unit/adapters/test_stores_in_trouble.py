@@ -28,7 +28,7 @@ def unavailable(told: str) -> Failure:
 
 
 @pytest.fixture
-def dynamodb() -> Iterator[Stubber]:
+def dynamodb() -> Iterator[Any]:
     with Stubber(client("dynamodb", NOWHERE)) as stub:
         yield stub
 
@@ -49,7 +49,7 @@ def s3() -> Iterator[Any]:
         "AccessDeniedException",
     ],
 )
-def test_error_of_the_table_charges_nobody(dynamodb: Stubber, code: str) -> None:
+def test_error_of_the_table_charges_nobody(dynamodb: Any, code: str) -> None:
     """R22: reading and writing alike, told with the code of AWS."""
     ledger, source = DynamoDbLedger(dynamodb.client, "ledger"), DynamoDbSource(dynamodb.client)
     calls: list[tuple[str, str, Callable[[], object]]] = [
@@ -70,7 +70,7 @@ def test_error_of_the_table_charges_nobody(dynamodb: Stubber, code: str) -> None
         assert caught.value.failure == unavailable(f"{doing}: {code}")
 
 
-def test_keys_that_come_back_unprocessed_are_asked_for_again(dynamodb: Stubber) -> None:
+def test_keys_that_come_back_unprocessed_are_asked_for_again(dynamodb: Any) -> None:
     """R31: an answer with nothing in it is no absence."""
     left = {"articles-table": {"Keys": [ITEM_KEY], "ConsistentRead": True}}
     dynamodb.add_response("batch_get_item", {"Responses": {}, "UnprocessedKeys": left})
@@ -83,7 +83,7 @@ def test_keys_that_come_back_unprocessed_are_asked_for_again(dynamodb: Stubber) 
     assert DynamoDbSource(dynamodb.client).read(make_source(), [ITEM_KEY]) == [{"id": "a"}]
 
 
-def test_keys_left_over_and_over_again_are_a_failure(dynamodb: Stubber) -> None:
+def test_keys_left_over_and_over_again_are_a_failure(dynamodb: Any) -> None:
     """R22 R31: throttled; an item taken for absent would be deleted from the index."""
     left = {"articles-table": {"Keys": [ITEM_KEY], "ConsistentRead": True}}
     for _ in range(MAX_ROUNDS):
@@ -105,11 +105,12 @@ def test_stash_without_its_bucket_is_unavailable(s3: Any) -> None:
 
 def test_write_that_s3_refuses_is_unavailable() -> None:
     """R13 R22: reading worked, writing does not."""
-    with Stubber(client("s3", NOWHERE)) as stub:
+    s3 = client("s3", NOWHERE)
+    with Stubber(s3) as stub:
         stub.add_client_error("get_object", "NoSuchKey")
         stub.add_client_error("put_object", "SlowDown")
         with pytest.raises(FailureError) as caught:
-            S3Stash(stub.client, "bucket").write(KEY, VECTORS)
+            S3Stash(s3, "bucket").write(KEY, VECTORS)
 
     assert caught.value.failure == unavailable("writing the stash: SlowDown")
 

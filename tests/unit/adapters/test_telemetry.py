@@ -101,7 +101,7 @@ def test_metrics_add_up_with_their_units(telemetry: PowertoolsTelemetry, metrics
     telemetry.count("BodyBytes", 10)
     telemetry.count("TasksFailed", 0)
 
-    document = metrics.serialize_metric_set()
+    document: Any = metrics.serialize_metric_set()
 
     [described] = document["_aws"]["CloudWatchMetrics"]
     assert {(one["Name"], one["Unit"]) for one in described["Metrics"]} == {

@@ -1,19 +1,18 @@
-"""The dev stage as one machine runs it, synthesized once for all tests."""
+"""The local stage's template, and a place to read it for."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from local.template import LocalAddresses, Site, local_template
-
-ADDRESSES = LocalAddresses("http://127.0.0.1:9200", "http://127.0.0.1:8000/v1")
+from local.template import Site, local_template
+from tests.endpoint.local_stage import ADDRESSES, template_cache
 
 
 @pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cache(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder that keeps synthesized templates."""
-    return tmp_path_factory.mktemp("templates")
+    return template_cache(pytestconfig, tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,60 @@
+"""The pages tell the truth: settings, commands and log lines are those of the code."""
+
+import json
+import re
+
+import pytest
+
+from infrastructure.stage_parser import parse_stages
+from ops.cli import main
+from scripts.settings_doc import PATH, settings_page
+from scripts.transcript import NoBlockError, with_transcript
+from tests.repo.checkout import ROOT, texts
+
+README = (ROOT / "README.md").read_text()
+
+
+def test_settings_page_is_that_of_the_models() -> None:
+    """R01: every setting with its default; `make docs` writes it."""
+    assert PATH.read_text() == settings_page()
+
+
+def test_smallest_stage_of_the_readme_is_enough() -> None:
+    """R01: what a newcomer copies is accepted."""
+    [block] = re.findall(r"```json\n(.*?)```", README, re.DOTALL)
+
+    stages = parse_stages({"mine": json.loads(block)})
+
+    assert list(stages) == ["mine"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    sorted(set(re.findall(r"`embedq ((?:dead )?[a-z]+)", README))),
+)
+def test_command_of_the_readme_is_there(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """R40: each has help with an example."""
+    with pytest.raises(SystemExit) as ended:
+        main([*command.split(), "--help"])
+
+    assert ended.value.code == 0
+    assert f"embedq {command}" in capsys.readouterr().out
+
+
+def test_every_log_line_is_explained() -> None:
+    """R63: an operator finds each message of a document's life in docs/operations.md."""
+    code = "\n".join(text for path, text in texts().items() if str(path).startswith("functions/"))
+    told = set(re.findall(r'"((?:task|change|message)_[a-z_]+)"', code))
+    explained = (ROOT / "docs/operations.md").read_text()
+
+    assert sorted(name for name in told if f"`{name}`" not in explained) == []
+
+
+def test_transcript_goes_between_its_marks() -> None:
+    """Docs: made by the run itself."""
+    page = "a\n<!-- transcript -->\n```\nold\n```\n<!-- end -->\nb\n"
+
+    assert with_transcript(page, "new \\1\n") == page.replace("old", "new \\1")
+    assert with_transcript(README, "x") != README
+    with pytest.raises(NoBlockError):
+        with_transcript("nothing", "x")
