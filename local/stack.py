@@ -29,12 +29,17 @@ from local.runner.runner import Runner
 from local.specs import StackSpec
 from local.template.site import Site
 from local.template.stack import read_stack
-from local.template.stage import LocalAddresses
+from local.template.stage import LocalAddresses, LocalModel
 from local.template.synthesis import local_template
 from scripts.build_zips import FUNCTIONS, Package, build
 
 API_KEY = "local"  # the model server takes any
 MODEL_START_SECONDS = 60.0
+# Made of the checkout alone, so that a new folder needs no new synthesis.
+TEMPLATES = CHECKOUT / "build" / "templates"
+# Hashed vectors have any number of dimensions, so the request must say how many: it does so for
+# OpenAI's own models alone.
+MODELS = {"minilm": LocalModel(), "hashed": LocalModel("text-embedding-3-small")}
 
 Log = Callable[[str], None]
 
@@ -66,14 +71,21 @@ class LocalStack:
 
 @contextmanager
 def local_stack(
-    folder: Path, *, log: Log, vectors: str = "minilm", in_memory: bool = False
+    folder: Path,
+    *,
+    log: Log,
+    vectors: str = "minilm",
+    in_memory: bool = False,
+    short_lived: bool = False,
 ) -> Iterator[LocalStack]:
     """Start everything, in the order of its needs; stop it in the other."""
     with ExitStack() as running:
-        prepared = running.enter_context(ThreadPoolExecutor(1)).submit(_prepare, folder, log)
+        prepared = running.enter_context(ThreadPoolExecutor(1)).submit(_prepare, vectors, log)
         model = running.enter_context(_model_server(folder, vectors))
         engines = running.enter_context(
-            start_engines(folder / ENGINES, log=log, in_memory=in_memory)
+            start_engines(
+                folder / ENGINES, log=log, in_memory=in_memory, short_lived=short_lived
+            )
         )
         prepared.result()
         endpoint = running.enter_context(
@@ -81,7 +93,8 @@ def local_stack(
         )
         site = Site(STACK, endpoint.url)
         addresses = LocalAddresses(engines.opensearch_url, f"{model}/v1")
-        spec = read_stack(local_template(addresses, cache=folder / "templates"), site)
+        template = local_template(addresses, cache=TEMPLATES, model=MODELS[vectors])
+        spec = read_stack(template, site)
         if spec.ignored:
             log(f"not run here: {', '.join(sorted(spec.ignored))}")
         spec = create_resources(spec, site, secrets=dict.fromkeys(spec.secrets, API_KEY))
@@ -135,10 +148,10 @@ def _port(process: subprocess.Popen[bytes], port_file: Path, folder: Path) -> st
     return port_file.read_text().strip()
 
 
-def _prepare(folder: Path, log: Log) -> None:
+def _prepare(vectors: str, log: Log) -> None:
     """Do what needs no engine while the engines start; what is up to date costs nothing."""
     for name in FUNCTIONS:
         build(Package(name, CHECKOUT, "local"))
     log("functions packed as for Lambda, with this machine's wheels")
-    local_template(LocalAddresses("", ""), cache=folder / "templates")
+    local_template(LocalAddresses("", ""), cache=TEMPLATES, model=MODELS[vectors])
     log("template synthesized")

@@ -17,22 +17,23 @@ STREAM = "2026-01-01T00:00:00.000"
 
 
 def make_source(**changes: Any) -> SourceSettings:
-    return SourceSettings(
-        **{"name": "articles", "table": "articles-table", "key": ("id",), "text": "{body}"}
-        | changes
-    )
+    values: dict[str, Any] = {
+        "name": "articles",
+        "table": "articles-table",
+        "key": ("id",),
+        "text": "{body}",
+    }
+    return SourceSettings(**values | changes)
 
 
 def make_target(**changes: Any) -> TargetSettings:
-    return TargetSettings(
-        **{
-            "name": "default",
-            "model": "text-embedding-3-small",
-            "dimensions": 16,
-            "index": "articles-index",
-        }
-        | changes
-    )
+    values: dict[str, Any] = {
+        "name": "default",
+        "model": "text-embedding-3-small",
+        "dimensions": 16,
+        "index": "articles-index",
+    }
+    return TargetSettings(**values | changes)
 
 
 def make_pipeline(
@@ -42,7 +43,7 @@ def make_pipeline(
 
 
 def make_change(**changes: Any) -> Change:
-    values = {
+    values: dict[str, Any] = {
         "source": "articles",
         "document_id": DocumentId("a"),
         "key": {"id": {"S": "a"}},
@@ -60,7 +61,7 @@ def make_position(number: int, stream: str = STREAM) -> Position:
 
 
 def make_row(**changes: Any) -> LedgerRow:
-    values = {
+    values: dict[str, Any] = {
         "target": "default",
         "source": "articles",
         "document_id": DocumentId("a"),
@@ -77,7 +78,7 @@ def make_row(**changes: Any) -> LedgerRow:
 
 
 def make_task(**changes: Any) -> Task:
-    values = {
+    values: dict[str, Any] = {
         "target": "default",
         "source": "articles",
         "document_id": DocumentId("a"),
@@ -89,7 +90,7 @@ def make_task(**changes: Any) -> Task:
 
 
 def make_message(task: Task | None = None, **changes: Any) -> Message:
-    values = {
+    values: dict[str, Any] = {
         "message_id": "message-1",
         "receipt_handle": "receipt-1",
         "body": (task or make_task()).to_json(),

@@ -84,9 +84,7 @@ def test_functions_read_the_settings_they_were_deployed_with(deployed: Deployed)
 
 def test_index_was_set_up_by_the_deployment_itself(deployed: Deployed) -> None:
     """R83: the custom resource ran before the stack was complete."""
-    index = deployed.index.aliases[
-        json.loads(deployed.outputs["TargetDefaultSettings"])["index"]
-    ]
+    index = deployed.index.aliases[json.loads(deployed.outputs["TargetDefaultSettings"])["index"]]
     vector = deployed.index.indexes[index]["mappings"]["properties"]["chunks"]["properties"]
 
     assert vector["vector"]["dimension"] == 8

@@ -156,7 +156,7 @@ def test_a_switched_off_mapping_rests_also_after_a_restart(stage: Stage) -> None
 
 def test_a_killed_process_ends_its_batch_as_a_crash(stage: Stage) -> None:
     """R82: a test kills a process in the middle of its work; the batch comes again."""
-    url = stage.queue(visibility_seconds=1)
+    url = stage.queue(visibility_seconds=4)
     stage.send(url, {"do": "sleep_once", "seconds": 60, "n": 0})
     runner = stage.start(stage.function(timeout_seconds=60), [stage.queue_mapping()])
     wait_until(lambda: runner.pids("sample") != [], "the function runs")
