@@ -37,9 +37,8 @@ API_KEY = "local"  # the model server takes any
 MODEL_START_SECONDS = 60.0
 # Made of the checkout alone, so that a new folder needs no new synthesis.
 TEMPLATES = CHECKOUT / "build" / "templates"
-# Hashed vectors have any number of dimensions, so the request must say how many: it does so for
-# OpenAI's own models alone.
-MODELS = {"minilm": LocalModel(), "hashed": LocalModel("text-embedding-3-small")}
+# Hashed vectors stand in for any model, so for load tests they are as large as OpenAI's.
+MODELS = {"minilm": LocalModel(), "hashed": LocalModel("text-embedding-3-small", 1536)}
 
 Log = Callable[[str], None]
 
@@ -83,9 +82,7 @@ def local_stack(
         prepared = running.enter_context(ThreadPoolExecutor(1)).submit(_prepare, vectors, log)
         model = running.enter_context(_model_server(folder, vectors))
         engines = running.enter_context(
-            start_engines(
-                folder / ENGINES, log=log, in_memory=in_memory, short_lived=short_lived
-            )
+            start_engines(folder / ENGINES, log=log, in_memory=in_memory, short_lived=short_lived)
         )
         prepared.result()
         endpoint = running.enter_context(

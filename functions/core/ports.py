@@ -37,6 +37,13 @@ class Embedded:
     tokens: int
 
 
+class InvocationContext(Protocol):
+    """What Lambda tells a handler about its run."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Return how long the run may still take."""
+
+
 class Source(Protocol):
     def read(
         self, source: SourceSettings, keys: Sequence[ItemKey]

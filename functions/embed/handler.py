@@ -4,7 +4,7 @@ import os
 import random
 import time
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import boto3
 
@@ -17,11 +17,9 @@ from functions.adapters.s3_stash import S3Stash
 from functions.adapters.secret import ApiKey
 from functions.adapters.sqs_tasks import SqsTasks, parse_messages
 from functions.adapters.telemetry import PowertoolsTelemetry, make_logger, make_metrics
+from functions.core.ports import InvocationContext
 from functions.core.settings import EmbedSettings
 from functions.embed.process import Embed, build_embed
-
-if TYPE_CHECKING:
-    from aws_lambda_powertools.utilities.typing import LambdaContext
 
 logger = make_logger("embed")
 metrics = make_metrics("embed")
@@ -57,7 +55,7 @@ def embed() -> Embed:
 
 
 @metrics.log_metrics
-def lambda_handler(event: dict[str, Any], context: "LambdaContext") -> dict[str, Any]:
+def lambda_handler(event: dict[str, Any], context: InvocationContext) -> dict[str, Any]:
     """Embed the documents of a queue batch."""
     step = embed()
     step.telemetry.count("MessagesReceived", len(event["Records"]))

@@ -3,7 +3,7 @@
 import json
 import time
 import urllib.request
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import boto3
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -12,12 +12,10 @@ from functions.adapters.opensearch_admin import OpenSearchAdmin
 from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp
 from functions.adapters.telemetry import make_logger
 from functions.core.failure import FailureError
+from functions.core.ports import InvocationContext
 from functions.core.settings import IndexSetupSettings, MetadataType
 from functions.index_setup.ensure import ensure_index
 from functions.index_setup.mapping import IndexSpec
-
-if TYPE_CHECKING:
-    from aws_lambda_powertools.utilities.typing import LambdaContext
 
 logger = make_logger("index_setup")
 
@@ -50,7 +48,7 @@ class Request(BaseModel):
         )
 
 
-def lambda_handler(event: dict[str, Any], context: "LambdaContext") -> None:
+def lambda_handler(event: dict[str, Any], context: InvocationContext) -> None:
     """Create or check the index, and tell CloudFormation."""
     reason = "done"
     physical_id = event.get("PhysicalResourceId") or event["LogicalResourceId"]
@@ -68,7 +66,7 @@ def lambda_handler(event: dict[str, Any], context: "LambdaContext") -> None:
     _answer(event, physical_id=physical_id, succeeded=succeeded, reason=reason)
 
 
-def _ensure(spec: IndexSpec, context: "LambdaContext") -> str:
+def _ensure(spec: IndexSpec, context: InvocationContext) -> str:
     session = boto3.Session()
     http = OpenSearchHttp(
         IndexSetupSettings.from_environment().index_endpoint,

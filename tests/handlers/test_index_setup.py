@@ -1,0 +1,57 @@
+"""The index_setup handler on the event of events/ and a real OpenSearch node."""
+
+import json
+import uuid
+from typing import Any
+
+import pytest
+
+from functions.adapters.opensearch_http import OpenSearchHttp
+from functions.index_setup.handler import lambda_handler
+from tests.handlers.conftest import REGION, Context, event
+from tests.unit.adapters.scripted_server import ScriptedServer
+
+
+@pytest.fixture
+def index(opensearch_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    monkeypatch.setenv("INDEX_ENDPOINT", opensearch_url)
+    return f"setup-{uuid.uuid4().hex}"
+
+
+def deploy(index: str, **properties: Any) -> dict[str, Any]:
+    """Play CloudFormation: send the request, and return what was answered."""
+    request = event("8-index-setup-create")
+    request["ResourceProperties"] |= {"Index": index, **properties}
+    with ScriptedServer() as cloudformation:
+        request["ResponseURL"] = f"{cloudformation.url}/answer"
+        lambda_handler(request, Context())
+        [answered] = cloudformation.asked
+    body: dict[str, Any] = json.loads(answered.body)
+    return body
+
+
+def test_deployment_creates_the_index_behind_its_alias(index: str, opensearch_url: str) -> None:
+    """R11 R12: nested chunks with vectors of the model's dimensions."""
+    answer = deploy(index)
+
+    http = OpenSearchHttp(opensearch_url, credentials=None, region=REGION)
+    [mapping] = http.call("GET", f"{index}/_mapping").values()
+    vector = mapping["mappings"]["properties"]["chunks"]["properties"]["vector"]
+    assert (answer["Status"], answer["PhysicalResourceId"]) == ("SUCCESS", index)
+    assert vector["dimension"] == 16
+
+
+def test_other_dimensions_fail_the_deployment_in_words(index: str) -> None:
+    """R12: vectors of another size are never written into an existing index."""
+    deploy(index)
+
+    answer = deploy(index, Dimensions="32")
+
+    assert answer["Status"] == "FAILED"
+    assert answer["Reason"] == (
+        f"index {index} holds vectors of 16 dimensions, the target asks for 32: give the new model"
+        " a target of its own, or another index name"
+    )
