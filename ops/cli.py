@@ -19,6 +19,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (UsageError, EngineError, background.NotStartedError) as error:
         print(f"embedq: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        # The reader has seen enough: `embedq logs | head`.
+        sys.stdout = None
+        return 0
     except KeyboardInterrupt:
         return 130
 

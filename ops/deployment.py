@@ -111,11 +111,16 @@ def connect(stage: str | None) -> Deployment:
                 "no stack runs here: start one with `embedq up`, or name a stage in AWS"
                 " with --stage"
             )
-        session = boto3.Session(
-            region_name=REGION, aws_access_key_id="local", aws_secret_access_key="local"
-        )
-        return _describe(session, running.stack, running.endpoint_url)
+        return local_deployment(running.endpoint_url, running.stack)
     return _describe(boto3.Session(), stack_name(stage), None)
+
+
+def local_deployment(endpoint_url: str, stack: str = background.STACK) -> Deployment:
+    """Find a stack behind an endpoint of this machine."""
+    session = boto3.Session(
+        region_name=REGION, aws_access_key_id="local", aws_secret_access_key="local"
+    )
+    return _describe(session, stack, endpoint_url)
 
 
 def _describe(session: boto3.Session, stack: str, endpoint_url: str | None) -> Deployment:

@@ -27,6 +27,10 @@ class Provider:
         """Count the texts that have been paid for."""
         return int(self._call("GET", "/counts")["paid"]["inputs"])
 
+    def requests(self) -> int:
+        """Count the requests, whatever became of them."""
+        return int(self._call("GET", "/counts")["requests"])
+
     def _call(self, method: str, path: str, body: object = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self._origin + path, data=data, method=method)

@@ -32,19 +32,18 @@ def run_demo(*, engines: str, keep: bool) -> int:
     say(OPENING)
     if engines == "memory":
         with memory_world() as world:
-            code = _tell(world)
+            code = _tell(world, began)
         is_running = False
     else:
-        code, is_running = _tell_on_engines(keep=keep)
+        code, is_running = _tell_on_engines(began, keep=keep)
     say(f"\nDone in {time.monotonic() - began:.0f} s.")
     say(NEXT_RUNNING if is_running else NEXT)
     return code
 
 
-def _tell_on_engines(*, keep: bool) -> tuple[int, bool]:
+def _tell_on_engines(began: float, *, keep: bool) -> tuple[int, bool]:
     say("Real engines: DynamoDB Local, ElasticMQ and OpenSearch; the functions as processes of")
     say("the Lambda runtime; tables, queues and mappings as the CDK's template has them.\n")
-    began = time.monotonic()
     was_running = background.find() is not None
     try:
         running = background.up(lambda line: say(f"   {line}"))
@@ -53,7 +52,7 @@ def _tell_on_engines(*, keep: bool) -> tuple[int, bool]:
         return 1, False
     say(f"   up after {time.monotonic() - began:.0f} s: {running.endpoint_url}")
     try:
-        code = _tell(LocalWorld(connect(None), running.model_origin))
+        code = _tell(LocalWorld(connect(None), running.model_origin), began)
     finally:
         stays = keep or was_running
         if not stays:
@@ -61,9 +60,9 @@ def _tell_on_engines(*, keep: bool) -> tuple[int, bool]:
     return code, stays
 
 
-def _tell(world: World) -> int:
+def _tell(world: World, began: float) -> int:
     try:
-        Story(world, say).tell()
+        Story(world, say, began=began).tell()
     except StoryError as error:
         say(f"\nThe demo stopped: {error}.")
         return 1

@@ -36,10 +36,17 @@ class Story:
     """Tells the story in a world, and stops where it does not hold."""
 
     def __init__(
-        self, world: World, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+        self,
+        world: World,
+        say: Callable[[str], None],
+        *,
+        began: float,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`began` is when the demo started, by the clock."""
         self._world = world
         self._say = say
+        self._began = began
         self._clock = clock
 
     def tell(self) -> None:
@@ -75,11 +82,14 @@ class Story:
 
     def _search(self) -> None:
         """Search by meaning: no word of the question needs to be in the answer."""
-        for question, expected in QUESTIONS.items():
+        for number, (question, expected) in enumerate(QUESTIONS.items()):
             hits = [hit for hit in self._world.search(question, 4) if hit.document_id != LONG_ID]
+            if number == 0:
+                seconds = self._clock() - self._began
+                self._tell(f"First search result {seconds:.0f} s after the start of everything.")
             self._expect(hits[0].document_id == expected, f"{question!r} finds {expected}")
             self._tell(f'"{question}"')
-            self._tell(f"   -> {hits[0].document_id}  (score {hits[0].score:.2f})")
+            self._tell(f"-> {hits[0].document_id}  (score {hits[0].score:.2f})")
 
     def _edit(self) -> None:
         """Edit one paragraph of the long document: only that paragraph is paid."""
@@ -162,5 +172,5 @@ class Story:
             raise StoryError(f"the demo expected that {what}, and it did not happen")
 
     def _tell(self, text: str) -> None:
-        for line in textwrap.wrap(text, WIDTH, drop_whitespace=False):
+        for line in textwrap.wrap(text, WIDTH, subsequent_indent="  "):
             self._say(f"   {line}")

@@ -125,6 +125,22 @@ def test_the_window_ends_a_batch_that_is_not_full(stage: Stage) -> None:
     assert [len(bodies) for bodies in stage.bodies()] == [3]
 
 
+def test_a_batch_holds_a_group_in_order(stage: Stage) -> None:
+    """R04: within one run the messages of a group stand as they were sent, groups mixed."""
+    url = stage.queue(fifo=True)
+    stage.send(url, *({"group": "ab"[n % 2], "n": n} for n in range(10)))
+    stage.start(stage.function(), [stage.queue_mapping(fifo=True)])
+
+    stage.wait_until_empty(url)
+
+    for group in ("a", "b"):
+        of_group = [
+            order["n"] for run in stage.bodies() for order in run if order["group"] == group
+        ]
+        assert of_group == sorted(of_group)
+        assert len(of_group) == 5
+
+
 def test_a_group_stays_in_order_through_failures(stage: Stage) -> None:
     """R04: a group's messages are never worked at once or out of order; groups run side by side."""
     url = stage.queue(fifo=True, visibility_seconds=1)

@@ -62,7 +62,7 @@ def event(server: ScriptedServer, kind: str = "Create", **properties: Any) -> di
 
 def run(server: ScriptedServer, request: dict[str, Any], seconds: float = 25) -> dict[str, Any]:
     """Run the function; return what CloudFormation heard."""
-    lambda_handler(request, Context(seconds))  # type: ignore[arg-type]
+    lambda_handler(request, Context(seconds))
     [asked] = [one for one in server.asked if one.path == "/answer?signature=x"]
     assert asked.method == "PUT"
     answer: dict[str, Any] = json.loads(asked.body)

@@ -1,0 +1,90 @@
+"""Table against index, document by document: what should be found, and what is."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from functions.adapters.dynamodb_values import from_dynamodb
+from functions.adapters.opensearch_http import segment
+from functions.core.batches import batches
+from functions.core.document import Document, Unusable, content_hash, read_document
+from functions.core.identity import DocumentId, document_id, entry_id, row_key
+from functions.core.ledger_row import LedgerRow, Status
+from functions.core.settings import SourceSettings, TargetSettings
+from ops.deployment import Deployment
+
+# BatchGetItem's limit, and a small answer of OpenSearch's.
+ROUND_DOCUMENTS = 100
+
+Item = Mapping[str, Any]
+
+
+def differences(
+    deployment: Deployment, *, source: str | None = None, target: str | None = None
+) -> list[str]:
+    """Name every document whose entry or ledger row is not what its item asks for."""
+    origin, goal = deployment.source(source), deployment.target(target)
+    # What was written a moment ago is compared too.
+    deployment.index.call("POST", f"{segment(goal.index)}/_refresh")
+    found: list[str] = []
+    searchable = 0
+    for part in batches(list(_items(deployment, origin)), ROUND_DOCUMENTS):
+        keys = {name: row_key(goal.name, origin.name, name) for name, _ in part}
+        entries = _entries(deployment, goal, origin, keys)
+        rows = deployment.ledger.read(keys.values())
+        for name, item in part:
+            wanted = read_document(item, origin)
+            searchable += isinstance(wanted, Document)
+            why = _difference(wanted, entries.get(name), rows.get(keys[name]), goal)
+            found += [] if why is None else [f"{name}: {why}"]
+    live = _live_entries(deployment, goal, origin)
+    if live > searchable:
+        found.append(f"{live} documents can be found, and the table has {searchable}")
+    return found
+
+
+def _difference(
+    wanted: Document | Unusable, entry: Any, row: LedgerRow | None, target: TargetSettings
+) -> str | None:
+    is_live = entry is not None and not entry["_source"]["deleted"]
+    if isinstance(wanted, Unusable):
+        return f"can be found, although {wanted.reason}" if is_live else None
+    if not is_live:
+        return "not in the index"
+    if entry["_source"]["content_hash"] != content_hash(wanted, target):
+        return "the index holds another text or other metadata"
+    version = entry["_version"]
+    # Rows of documents that were completed long ago have expired.
+    if row is not None and (row.version, row.status) != (version, Status.COMPLETED):
+        return f"the index holds version {version}, the ledger says {row.status} at {row.version}"
+    return None
+
+
+def _items(deployment: Deployment, source: SourceSettings) -> Iterator[tuple[DocumentId, Item]]:
+    pages = deployment.client("dynamodb").get_paginator("scan")
+    for page in pages.paginate(TableName=source.table, ConsistentRead=True):
+        for item in page["Items"]:
+            key = {name: item[name] for name in source.key}
+            yield document_id(key, source.key), from_dynamodb(item)
+
+
+def _entries(
+    deployment: Deployment,
+    target: TargetSettings,
+    source: SourceSettings,
+    names: Iterable[DocumentId],
+) -> dict[DocumentId, Any]:
+    ids = {entry_id(source.name, name): name for name in names}
+    answer = deployment.index.call(
+        "POST",
+        f"{segment(target.index)}/_mget",
+        {"ids": list(ids)},
+        query={"_source_includes": "deleted,content_hash"},
+    )
+    return {ids[doc["_id"]]: doc for doc in answer["docs"] if doc.get("found")}
+
+
+def _live_entries(deployment: Deployment, target: TargetSettings, source: SourceSettings) -> int:
+    only = [{"term": {"deleted": False}}, {"term": {"source": source.name}}]
+    query = {"query": {"bool": {"filter": only}}}
+    answer = deployment.index.call("POST", f"{segment(target.index)}/_count", query)
+    return int(answer["count"])

@@ -1,0 +1,150 @@
+"""The documents of a running stack, as an application writes them and an operator sees them."""
+
+import json
+import time
+import urllib.request
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from functions.adapters.dynamodb_values import to_dynamodb
+from functions.adapters.opensearch_http import OpenSearchError, segment
+from functions.adapters.opensearch_search import Hit
+from functions.core.identity import DocumentId, entry_id, row_key
+from functions.core.ledger_row import LedgerRow, Status
+from local.model.faults import Fault
+from ops import searching
+from ops.deployment import Deployment
+from ops.statistics import queue_depth
+
+LIMIT_SECONDS = 90.0
+LOOK_SECONDS = 0.05
+
+
+def until(condition: Callable[[], object], what: str, limit_seconds: float = LIMIT_SECONDS) -> None:
+    """Wait until the condition holds, and fail with what was waited for if it does not."""
+    deadline = time.monotonic() + limit_seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {limit_seconds:.0f} s: {what}"
+        time.sleep(LOOK_SECONDS)
+
+
+class Articles:
+    """The source, target, lanes and provider of one stack; names of documents are never reused."""
+
+    def __init__(self, deployment: Deployment, model_origin: str) -> None:
+        self.deployment = deployment
+        self.sqs = deployment.client("sqs")
+        self._dynamodb = deployment.client("dynamodb")
+        self._source = deployment.source("articles")
+        self._target = deployment.target("default")
+        self._model = model_origin
+
+    @staticmethod
+    def new_name(kind: str = "article") -> str:
+        """Return a name that no other test uses."""
+        return f"{kind}-{uuid.uuid4().hex[:8]}"
+
+    def put(self, name: str, body: str, **attributes: Any) -> None:
+        item = to_dynamodb({"id": name, "title": f"Title of {name}", "body": body, **attributes})
+        self._dynamodb.put_item(TableName=self._source.table, Item=item)
+
+    def delete(self, name: str) -> None:
+        self._dynamodb.delete_item(TableName=self._source.table, Key={"id": {"S": name}})
+
+    def rows(self, names: Sequence[str]) -> list[LedgerRow]:
+        """Return the rows that exist."""
+        keys = [row_key(self._target.name, self._source.name, DocumentId(name)) for name in names]
+        return list(self.deployment.ledger.read(keys).values())
+
+    def row(self, name: str) -> LedgerRow:
+        [row] = self.rows([name])
+        return row
+
+    def wait(
+        self, *names: str, status: Status = Status.COMPLETED, above: int = 0
+    ) -> list[LedgerRow]:
+        """Wait until all rows have this status, at a version above the given one."""
+
+        def arrived() -> bool:
+            rows = self.rows(names)
+            return len(rows) == len(names) and all(
+                row.status is status and row.version > above for row in rows
+            )
+
+        until(arrived, f"{names[:3]} {status}, but {[row.status for row in self.rows(names)][:3]}")
+        return self.rows(names)
+
+    def indexed(self, name: str, body: str, **attributes: Any) -> LedgerRow:
+        """Write a new document and wait until it is indexed."""
+        self.put(name, body, **attributes)
+        [row] = self.wait(name)
+        return row
+
+    def entry(self, name: str) -> Mapping[str, Any] | None:
+        """Return what the index holds for a document, with its version."""
+        path = f"{segment(self._target.index)}/_doc/{segment(self._id(name))}"
+        try:
+            found = self.deployment.index.call(
+                "GET", path, query={"_source_excludes": "chunks.vector"}
+            )
+        except OpenSearchError as error:
+            if error.status == 404:
+                return None
+            raise
+        return {**found["_source"], "version": found["_version"]}
+
+    def text(self, name: str) -> str | None:
+        """Return the text that the index holds, None for a document that cannot be found."""
+        entry = self.entry(name)
+        if entry is None or entry["deleted"]:
+            return None
+        return "".join(chunk["text"] for chunk in entry["chunks"])
+
+    def found(self, query: str, *filters: str) -> list[Hit]:
+        """Search as the command line does."""
+        return searching.find(self.deployment, query, most=10, filters=filters)
+
+    def break_provider(self, *faults: Fault) -> None:
+        """Put these faults in force instead of all others; none heals it."""
+        self._call("PUT", "/faults", [fault.as_json() for fault in faults])
+
+    def requests(self) -> int:
+        """Count what the provider was asked."""
+        return int(self._call("GET", "/counts")["requests"])
+
+    def paid(self) -> int:
+        """Count the chunks that were paid for."""
+        return int(self._call("GET", "/counts")["paid"]["inputs"])
+
+    def lane(self, name: str) -> str:
+        """Return the URL of a lane."""
+        return self.deployment.queues[self._target.name][name]
+
+    def depth(self, lane: str) -> tuple[int, int]:
+        """Return how many messages of a lane wait, and how many are in flight."""
+        return queue_depth(self.sqs, self.lane(lane))
+
+    @property
+    def dead_letters(self) -> str:
+        """Return the URL of the FIFO dead letters."""
+        return self.deployment.dead_letter_urls(self._target.name)[0]
+
+    def take_dead_letters(self, count: int) -> list[str]:
+        """Wait for so many dead letters, take them out and return their bodies."""
+        until(lambda: queue_depth(self.sqs, self.dead_letters)[0] >= count, "the dead letters")
+        taken = self.sqs.receive_message(QueueUrl=self.dead_letters, MaxNumberOfMessages=10)
+        for message in taken["Messages"]:
+            self.sqs.delete_message(
+                QueueUrl=self.dead_letters, ReceiptHandle=message["ReceiptHandle"]
+            )
+        return [message["Body"] for message in taken["Messages"]]
+
+    def _id(self, name: str) -> str:
+        return entry_id(self._source.name, DocumentId(name))
+
+    def _call(self, method: str, path: str, body: object = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self._model + path, data=data, method=method)
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return json.loads(answer.read() or b"null")

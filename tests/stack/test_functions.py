@@ -1,0 +1,67 @@
+"""Functions and mappings of the real stack: killed, switched off and on again."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from functions.core.ledger_row import Status
+from local.model.faults import Fault, FaultKind
+from local.stack import LocalStack
+from tests.stack.articles import Articles, until
+
+
+@contextmanager
+def visibility(articles: Articles, lane: str, seconds: int) -> Iterator[None]:
+    """Give what is received from a lane so long until it comes back."""
+    url = articles.lane(lane)
+    name = "VisibilityTimeout"
+    before = articles.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"]
+    articles.sqs.set_queue_attributes(QueueUrl=url, Attributes={name: str(seconds)})
+    yield
+    articles.sqs.set_queue_attributes(QueueUrl=url, Attributes=before)
+
+
+def mapping_of(stack: LocalStack, articles: Articles, lane: str) -> Any:
+    """Return the event source mapping of a lane, as the Lambda API tells it."""
+    queue = articles.lane(lane).rsplit("/", 1)[-1]
+    mappings = stack.client("lambda").list_event_source_mappings()["EventSourceMappings"]
+    return next(found for found in mappings if found["EventSourceArn"].endswith(f":{queue}"))
+
+
+def test_work_of_a_killed_function_is_done_again(articles: Articles, stack: LocalStack) -> None:
+    """R23 R82: the message comes back, and the run that died counts as an attempt."""
+    [embed] = [found.name for found in stack.spec.functions if found.folder == "embed"]
+    articles.break_provider(Fault(FaultKind.LATENCY, seconds=60))
+    name = articles.new_name()
+    with visibility(articles, "normal", 3):
+        articles.put(name, "hello")
+        articles.wait(name, status=Status.PROCESSING)
+        articles.break_provider()
+
+        assert stack.runner.kill_one(embed)
+
+        [row] = articles.wait(name)
+    assert (row.attempts, [error.kind for error in row.errors]) == (2, ["resource"])
+
+
+def test_mapping_that_is_disabled_rests_until_it_is_enabled(
+    articles: Articles, stack: LocalStack
+) -> None:
+    """R21 R82: switched through the Lambda API, lane by lane."""
+    functions = stack.client("lambda")
+    uuid = mapping_of(stack, articles, "normal")["UUID"]
+    waiting, working = articles.new_name(), articles.new_name()
+    functions.update_event_source_mapping(UUID=uuid, Enabled=False)
+    until(lambda: mapping_of(stack, articles, "normal")["State"] == "Disabled", "it is disabled")
+
+    articles.put(waiting, "in the lane that rests")
+    articles.put(working, "in the lane that works", priority="high")
+
+    articles.wait(working)
+    assert articles.row(waiting).status is Status.PENDING
+    assert articles.depth("normal") == (1, 0)
+
+    functions.update_event_source_mapping(UUID=uuid, Enabled=True)
+
+    [row] = articles.wait(waiting)
+    assert row.receive_count == 1
