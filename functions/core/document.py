@@ -44,6 +44,9 @@ def read_document(item: Mapping[str, Any], source: SourceSettings) -> Document |
     kind = str(item.get(source.type_attribute or "") or source.default_type)
     if source.skip_attribute and _is_set(item.get(source.skip_attribute)):
         return Unusable(f"attribute {source.skip_attribute} asks to skip it", type=kind)
+    if not is_unicode(kind):
+        reason = f"attribute {source.type_attribute} is not valid Unicode"
+        return Unusable(reason, invalid=True, type=source.default_type)
     try:
         text = _render(source.text, item)
         metadata = {

@@ -91,7 +91,8 @@ class Embed:
         for name, source in self.sources.items():
             mine = [job for job in jobs if job.task.source == name]
             if mine:
-                items = self.source.read(source, [job.task.key for job in mine])
+                # By the row's key: a message may be anybody's, the ledger is ours.
+                items = self.source.read(source, [job.row.key for job in mine])
                 for job, item in zip(mine, items, strict=True):
                     contents[job.key] = None if item is None else read_document(item, source)
         return contents
