@@ -16,7 +16,7 @@ demo: setup ## Run the whole pipeline on this machine and tell its story
 	@$(PY) -m ops demo $(ARGS)
 
 test: setup ## Run the tests with branch coverage (ARGS="-k name" for some of them)
-	@$(PY) -m pytest $(if $(ARGS),$(ARGS),--cov)
+	@OPENBLAS_NUM_THREADS=1 $(PY) -m pytest $(if $(ARGS),$(ARGS),--cov)
 
 check: setup ## Check format, lint, types and locks; changes nothing
 	@$(PY) -m ruff format --check . && $(PY) -m ruff check . && $(PY) -m mypy && $(PY) -m scripts.lock --check

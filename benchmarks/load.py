@@ -29,7 +29,7 @@ DOCUMENTS = 2000
 BATCH_WRITE_LIMIT = 25
 LOOK_SECONDS = 1.0
 STALL_SECONDS = 120.0
-WORDS = 80  # a document of one chunk
+WORDS = 40  # of two to three tokens: a document of one chunk
 SHOWN_DIFFERENCES = 20
 
 
@@ -56,9 +56,10 @@ class Figures:
         p50, p95 = percentile(self.freshness_seconds, 50), percentile(self.freshness_seconds, 95)
         yield f"{self.documents:,} documents through the {self.lane} lane, hashed vectors"
         yield f"  written     {self.documents / self.write_seconds:8.1f} documents/s"
-        yield f"  indexed     {self.documents / self.seconds:8.1f} documents/s, {self.seconds:.1f} s"
+        rate = self.documents / self.seconds
+        yield f"  indexed     {rate:8.1f} documents/s, all after {self.seconds:.1f} s"
         yield f"  freshness   p50 {p50:.2f} s, p95 {p95:.2f} s, from queued to completed"
-        yield f"  provider    {self.requests:,} requests for {self.paid:,} of {self.chunks:,} chunks"
+        yield f"  provider    {self.requests:,} requests, {self.paid:,} of {self.chunks:,} chunks"
         yield f"  differences {len(self.differences)} between table, ledger and index"
         yield from (f"    {one}" for one in self.differences[:SHOWN_DIFFERENCES])
 
@@ -116,22 +117,21 @@ def _item(name: str, lane: Lane) -> dict[str, Any]:
 def _wait(
     deployment: Deployment, names: Sequence[str], say: Callable[[str], None]
 ) -> list[LedgerRow]:
-    """Ask only for what was open the last time: the ledger has work of its own."""
+    """Return the completed rows; ask only for those that were open the last time."""
     source, target = deployment.source(None), deployment.target(None)
     waiting = {row_key(target.name, source.name, DocumentId(name)) for name in names}
     completed: list[LedgerRow] = []
     moved = time.monotonic()
     while waiting:
-        rows = deployment.ledger.read(sorted(waiting)[: BATCH_WRITE_LIMIT * 4])
-        done = [row for row in rows.values() if row.status is Status.COMPLETED]
+        rows = deployment.ledger.read(waiting).values()
+        done = [row for row in rows if row.status is Status.COMPLETED]
         if done:
             moved = time.monotonic()
             completed += done
             waiting -= {row.row_key for row in done}
-            continue
-        if time.monotonic() - moved > STALL_SECONDS:
-            raise StalledError(f"{len(waiting)} documents are not completed: see embedq stats")
-        say(f"  {len(completed):,} of {len(names):,} completed")
+            say(f"  {len(completed):,} of {len(names):,} completed")
+        elif time.monotonic() - moved > STALL_SECONDS:
+            raise StalledError(f"{len(waiting):,} documents do not complete: {waiting.pop()}")
         time.sleep(LOOK_SECONDS)
     return completed
 

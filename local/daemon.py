@@ -11,7 +11,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 from local.background import STATE, Running
-from local.recovery import recover
 from local.stack import local_stack
 
 
@@ -28,10 +27,6 @@ def main() -> int:
     with local_stack(folder, log=say, vectors=vectors) as stack:
         running = Running(stack.endpoint_url, stack.model_origin)
         state = folder / STATE
-        # Queues live in memory here: after a restart the ledger brings the open tasks back.
-        recovered = recover(stack)
-        if recovered:
-            say(f"{recovered} open documents sent again, as the queues were empty")
         part = state.with_suffix(".part")
         part.write_text(json.dumps(asdict(running)))
         part.replace(state)

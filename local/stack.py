@@ -17,12 +17,16 @@ from typing import Any
 
 import boto3
 
+from functions.adapters.dynamodb_ledger import DynamoDbLedger
+from functions.adapters.sqs_tasks import SqsTasks
+from functions.core.settings import EnqueueSettings
 from local.background import ENGINES, STACK
 from local.endpoint.server import AwsEndpoint
 from local.endpoint.upstream import EngineUrls
 from local.engines import start_engines
 from local.engines.elasticmq import REGION
 from local.mapping_states import RunnerMappings
+from local.recovery import send_open_again
 from local.resources import create_indexes, create_resources
 from local.runner.place import CHECKOUT, RunnerPlace
 from local.runner.runner import Runner
@@ -59,13 +63,7 @@ class LocalStack:
 
     def client(self, service: Any) -> Any:
         """Make a client of an AWS service of this stack."""
-        return boto3.client(
-            service,
-            endpoint_url=self.endpoint_url,
-            region_name=REGION,
-            aws_access_key_id="local",
-            aws_secret_access_key="local",
-        )
+        return _client(service, self.endpoint_url)
 
 
 @contextmanager
@@ -106,6 +104,7 @@ def local_stack(
         runner = Runner(place, spec.functions, spec.queue_mappings, spec.stream_mappings)
         endpoint.serve_stack(spec)
         endpoint.serve_mappings(RunnerMappings(runner, spec, place))
+        _bring_back(spec, endpoint.url, log)
         runner.start()
         running.callback(runner.stop)
         yield LocalStack(endpoint.url, model, engines.opensearch_url, spec, runner)
@@ -152,3 +151,23 @@ def _prepare(vectors: str, log: Log) -> None:
     log("functions packed as for Lambda, with this machine's wheels")
     local_template(LocalAddresses("", ""), cache=TEMPLATES, model=MODELS[vectors])
     log("template synthesized")
+
+
+def _bring_back(spec: StackSpec, endpoint_url: str, log: Log) -> None:
+    """Send what was open before a restart again: queues live in memory here."""
+    [enqueue] = [function for function in spec.functions if function.folder == "enqueue"]
+    settings = EnqueueSettings.from_environment(enqueue.environment)
+    ledger = DynamoDbLedger(_client("dynamodb", endpoint_url), settings.ledger_table)
+    sent, found = send_open_again(ledger, SqsTasks(_client("sqs", endpoint_url), settings.queues))
+    if found:
+        log(f"{sent} of {found} open documents sent again, as the queues start empty")
+
+
+def _client(service: Any, endpoint_url: str) -> Any:
+    return boto3.client(
+        service,
+        endpoint_url=endpoint_url,
+        region_name=REGION,
+        aws_access_key_id="local",
+        aws_secret_access_key="local",
+    )

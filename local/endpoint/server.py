@@ -1,9 +1,6 @@
 """The endpoint as an object: bound at once, so that its URL is known, and a `with` block long."""
 
-import threading
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Self
 
 import boto3
 
@@ -17,12 +14,11 @@ from local.endpoint.sqs import Sqs
 from local.endpoint.stacks import Stacks
 from local.endpoint.upstream import EngineUrls
 from local.engines.elasticmq import ACCOUNT, REGION
+from local.loopback_server import InBackground
 from local.specs import StackSpec
 
-_POLL_SECONDS = 0.02
 
-
-class AwsEndpoint:
+class AwsEndpoint(InBackground):
     """Every AWS service of the stack at one address, on loopback."""
 
     def __init__(
@@ -47,15 +43,13 @@ class AwsEndpoint:
             moto=MotoServices(account=account),
             mappings=lambda: self._mappings,
         )
-        self._http = EndpointHttpServer(port, lambda: Services(backends, engines))
-        self._thread = threading.Thread(
-            target=self._http.serve_forever, args=(_POLL_SECONDS,), name="aws-endpoint", daemon=True
-        )
+        http = EndpointHttpServer(port, lambda: Services(backends, engines))
+        super().__init__(http, "aws-endpoint")
 
     @property
     def url(self) -> str:
         """Return what AWS_ENDPOINT_URL takes."""
-        return f"http://localhost:{self._http.server_address[1]}"
+        return f"http://localhost:{self.port}"
 
     def serve_mappings(self, mappings: Mappings) -> None:
         """Tell and switch these event source mappings from now on."""
@@ -65,31 +59,10 @@ class AwsEndpoint:
         """Tell the outputs of this stack from now on."""
         self._stacks.serve(stack)
 
-    def start(self) -> None:
-        """Answer calls from now on, in threads."""
-        self._thread.start()
-
     def close(self) -> None:
-        """Stop answering and leave no thread and no connection behind."""
-        if self._thread.is_alive():
-            self._http.shutdown()
-            self._thread.join()
+        """Stop answering, then the move tasks that run."""
+        super().close()
         self._tasks.close()
-        self._http.server_close()
-
-    def __enter__(self) -> Self:
-        """Start."""
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close."""
-        self.close()
 
 
 class _NoMappings:

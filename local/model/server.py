@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import threading
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
+from local.loopback_server import LOOPBACK, InBackground
 from local.model.embeddings_api import EmbeddingsApi
 from local.model.embeddings_request import RequestLimits
 from local.model.hashed import HashedVectors
-from local.model.http_server import HOST, ModelHttpServer
+from local.model.http_server import ModelHttpServer
 from local.model.minilm import MiniLmVectors
 from local.model.rate_limit import RateLimit
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
 
     from local.model.faults import Fault
     from local.model.vectors import Vectors
 
-_POLL_SECONDS = 0.02
 
-
-class ModelServer:
+class ModelServer(InBackground):
     """An OpenAI-compatible embeddings server on the loopback address."""
 
     def __init__(
@@ -49,20 +46,12 @@ class ModelServer:
             limits=limits or RequestLimits(),
             rate_limit=rate_limit,
         )
-        self._http = ModelHttpServer(self._api, port)
-        self._thread = threading.Thread(
-            target=self._http.serve_forever, args=(_POLL_SECONDS,), name="model-server", daemon=True
-        )
-
-    @property
-    def port(self) -> int:
-        """Return the port that was bound."""
-        return int(self._http.server_address[1])
+        super().__init__(ModelHttpServer(self._api, port), "model-server")
 
     @property
     def origin(self) -> str:
         """Return the address without a path: Azure's endpoint, the base of /faults and /counts."""
-        return f"http://{HOST}:{self.port}"
+        return f"http://{LOOPBACK}:{self.port}"
 
     @property
     def url(self) -> str:
@@ -81,31 +70,10 @@ class ModelServer:
         """Count from zero again."""
         self._api.counts.reset()
 
-    def start(self) -> None:
-        """Answer requests from now on, in threads."""
-        self._thread.start()
-
     def close(self) -> None:
-        """Stop answering and leave no thread and no connection behind."""
+        """Let every answer that hangs or waits end, then stop."""
         self._api.closing.set()
-        if self._thread.is_alive():
-            self._http.shutdown()
-            self._thread.join()
-        self._http.server_close()
-
-    def __enter__(self) -> Self:
-        """Start."""
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close."""
-        self.close()
+        super().close()
 
 
 def _vectors(given: str | Vectors, weights: Path | None) -> Vectors:

@@ -7,7 +7,7 @@ PARAGRAPHS = [f"Paragraph {n} tells about subject {n * 31}. " * 12 for n in rang
 
 
 def test_write_is_found_by_the_next_search(articles: Articles) -> None:
-    """R03 R12 R28 R82: completed means that it can be found; the ledger tells its life."""
+    """R03 R12 R28 R48 R82: completed means that it can be found; the ledger tells its life."""
     name = articles.new_name()
 
     row = articles.indexed(name, "The zeppelin drifts over the marmalade factory.", author="ada")
@@ -19,7 +19,7 @@ def test_write_is_found_by_the_next_search(articles: Articles) -> None:
 
 
 def test_search_filters_by_metadata(articles: Articles) -> None:
-    """R33: the author of one of two like documents."""
+    """R48: the author of one of two like documents."""
     one, other = articles.new_name(), articles.new_name()
     for name in (one, other):
         articles.put(name, "A walrus plays the theremin.", author=f"author of {name}")
@@ -121,7 +121,7 @@ def test_late_old_task_cannot_bring_a_deleted_document_back(articles: Articles) 
 
 
 def test_bulk_lane_packs_many_documents_into_few_requests(articles: Articles) -> None:
-    """R09 R15: forty documents of the bulk lane are not forty requests."""
+    """R09 R32: forty documents of the bulk lane are not forty requests."""
     names = [articles.new_name("bulk") for _ in range(40)]
     requests = articles.requests()
 

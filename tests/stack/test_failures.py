@@ -116,7 +116,7 @@ def test_deleted_document_leaves_the_search_while_the_provider_is_down(
 
 
 def test_rate_limit_spends_no_attempt(articles: Articles) -> None:
-    """R21: two 429 and then a vector is one attempt."""
+    """R23: two 429 and then a vector is one attempt."""
     articles.break_provider(Fault(FaultKind.RATE_LIMITED, requests=2, seconds=1))
     name = articles.new_name()
 

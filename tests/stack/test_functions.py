@@ -29,7 +29,7 @@ def mapping_of(stack: LocalStack, articles: Articles, lane: str) -> Any:
 
 
 def test_work_of_a_killed_function_is_done_again(articles: Articles, stack: LocalStack) -> None:
-    """R23 R82: the message comes back, and the run that died counts as an attempt."""
+    """R31 R81: the message comes back, and the run that died counts as an attempt."""
     [embed] = [found.name for found in stack.spec.functions if found.folder == "embed"]
     articles.break_provider(Fault(FaultKind.LATENCY, seconds=60))
     name = articles.new_name()
@@ -47,7 +47,7 @@ def test_work_of_a_killed_function_is_done_again(articles: Articles, stack: Loca
 def test_mapping_that_is_disabled_rests_until_it_is_enabled(
     articles: Articles, stack: LocalStack
 ) -> None:
-    """R21 R82: switched through the Lambda API, lane by lane."""
+    """R25 R82: switched through the Lambda API, lane by lane."""
     functions = stack.client("lambda")
     uuid = mapping_of(stack, articles, "normal")["UUID"]
     waiting, working = articles.new_name(), articles.new_name()

@@ -1,0 +1,72 @@
+"""A stack on disk in a process of its own, for tests that kill it or a part of it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from local import background
+from local.engines.records import ProcessId, Record, read_record
+from ops.deployment import local_deployment
+from tests.stack.articles import Articles, until
+
+OWNER = "the stack itself"
+START_SECONDS = 300.0
+
+
+class DiskStack:
+    """One folder, and the process that runs a stack on it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def up(self) -> Articles:
+        """Start the stack where none runs, and return its documents."""
+        state = self._folder / background.STATE
+        if self._process is None:
+            state.unlink(missing_ok=True)
+            with (self._folder / background.LOG).open("ab") as log:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", "local.daemon", str(self._folder), "hashed"],
+                    cwd=background.CHECKOUT,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            until(lambda: state.exists() or self._has_ended(), "the stack is up", START_SECONDS)
+        assert not self._has_ended(), (self._folder / background.LOG).read_text()[-2000:]
+        found = json.loads(state.read_text())
+        return Articles(local_deployment(found["endpoint_url"]), found["model_origin"])
+
+    def kill(self, victim: str) -> None:
+        """Kill the stack's process or one engine, and wait until no process of it is left."""
+        record = self._record()
+        engines = {one.name: one.engine for one in record.engines}
+        dying = record.owner if victim == OWNER else engines[victim]
+        os.kill(dying.pid, signal.SIGKILL)
+        if victim != OWNER:
+            until(lambda: not dying.is_alive(), f"{victim} is gone")
+        self.down()
+        until(lambda: not _alive(record), "no process is left")
+
+    def down(self) -> None:
+        """End the stack, if it runs."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(60)
+            self._process = None
+
+    def _record(self) -> Record:
+        found = read_record(self._folder / background.ENGINES)
+        assert found is not None
+        return found
+
+    def _has_ended(self) -> bool:
+        return self._process is None or self._process.poll() is not None
+
+
+def _alive(record: Record) -> list[ProcessId]:
+    return [process for process in record.processes() if process.is_alive()]
