@@ -89,7 +89,7 @@ class Alarms(Construct):
                 topic=self._topics.critical,
                 description=f"Source {source}: changes ran out of retries and lie in the failed"
                 " changes bucket. Their documents are not in the queue. Mend the cause shown in"
-                " the enqueue log, then replay the bucket's objects within 30 days.",
+                " the enqueue log, then write the items again: the bucket names them for 30 days.",
             )
 
     def watch_function(self, id_: str, function: lambda_.Function, *, effect: str) -> None:

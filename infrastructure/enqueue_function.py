@@ -17,10 +17,10 @@ FOLDER = "enqueue"
 TIMEOUT = Duration.seconds(60)
 MEMORY_MB = 512
 # A record that cannot be read is recorded by enqueue itself; what comes back here is an outage
-# of DynamoDB or SQS. Retries last through a short one; a long one goes to the bucket, before the
-# stream forgets the record after 24 hours and while others of its shard still wait.
-RETRY_ATTEMPTS = 30
-RECORD_AGE_SECONDS = 6 * 60 * 60
+# of DynamoDB or SQS, and retries last through it. What is an hour from being forgotten by the
+# stream goes to the bucket.
+RETRY_ATTEMPTS = 10_000
+RECORD_AGE_SECONDS = 23 * 60 * 60
 
 
 class EnqueueFunction(PythonFunction):

@@ -40,6 +40,7 @@ def target_settings(name: str, target: TargetConfig, *, index: str) -> TargetSet
         chunk_tokens=target.chunk_tokens,
         max_chunks=target.max_chunks,
         tokens_per_request=target.tokens_per_request,
+        max_entry_mb=target.max_entry_mb,
         index=index,
     )
 

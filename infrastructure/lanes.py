@@ -5,6 +5,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from functions.core.lane import Lane, queue_name
+from functions.core.retry_policy import MAX_RECEIVES
 from infrastructure.resource_names import (
     PLAIN_LANES,
     dead_letter_queue_name,
@@ -15,7 +16,6 @@ from infrastructure.target_config import TargetConfig
 
 RETENTION = Duration.days(14)  # SQS keeps no message longer.
 # Above every backoff by visibility, so that only a task that is given up reaches the DLQ.
-MAX_RECEIVE_COUNT = 10
 # AWS asks for 6x, leaving Lambda room to retry a throttled batch, plus the batching window:
 # https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
 VISIBILITY_TIMEOUTS = 6
@@ -80,7 +80,7 @@ class Lanes(Construct):
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=True,
             dead_letter_queue=sqs.DeadLetterQueue(
-                queue=self.dead_letters[lane.is_fifo], max_receive_count=MAX_RECEIVE_COUNT
+                queue=self.dead_letters[lane.is_fifo], max_receive_count=MAX_RECEIVES
             ),
         )
 

@@ -102,6 +102,12 @@ class TargetConfig(ConfigModel):
     chunk_tokens: int = Field(400, ge=16, le=8192, description="16 to 8192")
     max_chunks: int = Field(1000, ge=1, le=10_000, description="1 to 10000")
     tokens_per_request: int = Field(300_000, ge=16, le=300_000, description="16 to 300000")
+    max_entry_mb: int = Field(
+        10,
+        ge=1,
+        le=100,
+        description="1 to 100; OpenSearch Service takes 10 on small instances, 100 on others",
+    )
     index: str | None = Field(
         None,
         pattern=r"^[a-z0-9][a-z0-9._-]{0,199}$",

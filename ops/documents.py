@@ -1,11 +1,16 @@
 """One document: write it, and see its life."""
 
 import json
+import shlex
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from decimal import Decimal, DecimalException
 from typing import Any
 
+from botocore.exceptions import ClientError
+
 from functions.adapters.dynamodb_values import to_dynamodb
-from functions.core.identity import DocumentId, row_key
+from functions.core.identity import DocumentId, document_id, row_key
 from functions.core.ledger_row import LedgerRow
 from ops.deployment import Deployment, UsageError
 
@@ -13,17 +18,30 @@ from ops.deployment import Deployment, UsageError
 def put(deployment: Deployment, item: str, *, source: str | None) -> list[str]:
     """Write an item, given as JSON, to its source's table."""
     settings = deployment.source(source)
+    values = _item(item, settings.key)
     try:
-        parsed: Any = json.loads(item, parse_float=str)
+        deployment.client("dynamodb").put_item(TableName=settings.table, Item=values)
+    except ClientError as error:
+        raise UsageError(f"DynamoDB refused the item: {error}") from error
+    name = document_id({key: values[key] for key in settings.key}, settings.key)
+    return [f"written to {settings.table}: see `embedq status {shlex.quote(name)}`"]
+
+
+def _item(item: str, key: Sequence[str]) -> dict[str, Any]:
+    try:
+        parsed = json.loads(item, parse_float=Decimal, parse_constant=_refuse)
     except ValueError as error:
         raise UsageError(f"the item is not JSON: {error}") from None
-    missing = [name for name in settings.key if name not in (parsed or {})]
-    if not isinstance(parsed, dict) or missing:
-        raise UsageError(
-            f"the item is a JSON object with at least the key {', '.join(settings.key)}"
-        )
-    deployment.client("dynamodb").put_item(TableName=settings.table, Item=to_dynamodb(parsed))
-    return [f"written to {settings.table}: see `embedq status {parsed[settings.key[0]]}`"]
+    if not isinstance(parsed, dict) or any(name not in parsed for name in key):
+        raise UsageError(f"the item is a JSON object with at least the key {', '.join(key)}")
+    try:
+        return to_dynamodb(parsed)
+    except DecimalException:
+        raise UsageError("the item has a number of more digits than DynamoDB's 38") from None
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")
 
 
 def status(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from functions.adapters.openai_embedder import OpenAiEmbedder
+from functions.adapters.opensearch_http import OpenSearchError
 from functions.adapters.opensearch_search import Hit, search
 from functions.adapters.secret import ApiKey
 from functions.core.failure import FailureError
@@ -24,6 +25,8 @@ def find(
 ) -> list[Hit]:
     """Embed the query and return the nearest documents."""
     settings = deployment.target(target)
+    # Before anything is paid.
+    metadata = dict(map(_filter, filters))
     key = ApiKey(deployment.client("secretsmanager"), deployment.secret_arn(settings.name))
     try:
         answer = OpenAiEmbedder(settings, key).embed([query], timeout_seconds=TIMEOUT_SECONDS)
@@ -32,9 +35,9 @@ def find(
             settings.index,
             answer.vectors[0],
             most=most,
-            metadata=dict(map(_filter, filters)),
+            metadata=metadata,
         )
-    except FailureError as error:
+    except (FailureError, OpenSearchError) as error:
         raise UsageError(f"the search failed: {error}") from error
 
 

@@ -14,7 +14,9 @@ def stats(deployment: Deployment) -> list[str]:
     """Count documents by status, and messages by lane."""
     by_target: dict[str, Counter[Status]] = {name: Counter() for name in deployment.targets}
     for row in deployment.ledger.listed():
-        by_target[row.row_key.split("/")[0]][row.status] += 1
+        # Rows of a target that is no longer deployed have no lanes and no index.
+        if (name := row.row_key.split("/")[0]) in by_target:
+            by_target[name][row.status] += 1
     lines = []
     for name, counts in by_target.items():
         searchable = _searchable(deployment, deployment.targets[name].index)

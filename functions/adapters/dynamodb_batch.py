@@ -1,5 +1,7 @@
 """BatchGetItem in full: its limit of 100 keys and what it left unprocessed."""
 
+import random
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 MAX_KEYS = 100
 # An answer stops at 16 MB: 100 items of 400 KB come in three.
 MAX_ROUNDS = 8
+PAUSE_SECONDS = 0.02
 
 
 def batch_get(
@@ -21,13 +24,14 @@ def batch_get(
     """Yield the items that exist, read consistently, in no order."""
     for part in batches(keys, MAX_KEYS):
         wanted: Any = {table: {"Keys": part, "ConsistentRead": True}}
-        for _ in range(MAX_ROUNDS):
+        for number in range(MAX_ROUNDS):
             with store_failures(f"reading table {table}"):
                 answer = client.batch_get_item(RequestItems=wanted)
             yield from answer["Responses"].get(table, [])
             wanted = answer["UnprocessedKeys"]
             if not wanted:
                 break
+            time.sleep(random.uniform(0, PAUSE_SECONDS * 2**number))
         else:
             # Left over and over again is being throttled: the queue does the waiting.
             raise FailureError(

@@ -72,7 +72,7 @@ def _change(
         removed=event == "REMOVE",
         inserted=event == "INSERT",
         content=None if item is None else read_document(item, source),
-        priority=None if priority is None else str(priority),
+        priority=None if priority is None else str(priority).strip().lower(),
     )
 
 

@@ -16,7 +16,7 @@ from botocore.httpsession import URLLib3Session
 
 from functions.core.failure import Failure, FailureError, FailureKind
 
-TIMEOUT_SECONDS = 20
+TIMEOUT_SECONDS = 10
 LOCAL_HOSTS = ("localhost", "127.0.0.1")
 
 

@@ -14,7 +14,7 @@ from functions.core.identity import EntryId
 # OpenSearch Service takes 10 MiB on small instances.
 MAX_BODY_BYTES = 8_000_000
 # An answer with vectors is large: 300 chunks of 1,536 dimensions are 5 MB.
-MAX_READ_ENTRIES = 20
+MAX_READ_ENTRIES = 5
 READ_FIELDS = "deleted,content_hash,reason,chunks.hash,chunks.vector"
 
 

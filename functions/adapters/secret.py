@@ -34,10 +34,12 @@ class ApiKey:
                     f"the secret {self._secret} with the provider's key cannot be read",
                 )
             ) from error
-        key = _plain(text).strip()
-        if not key:
+        key = _plain(text).strip("\ufeff \t\r\n")
+        # A key travels in a header: anything else would fail in the SDK, as nobody's fault.
+        if not key or not key.isascii() or not key.isprintable() or " " in key:
+            what = "holds no key" if not key else "holds something that is no key"
             raise FailureError(
-                Failure(FailureKind.CONFIGURATION, f"the secret {self._secret} is empty")
+                Failure(FailureKind.CONFIGURATION, f"the secret {self._secret} {what}: fill it")
             )
         return key
 
@@ -48,4 +50,7 @@ def _plain(text: str) -> str:
         value = json.loads(text)
     except ValueError:
         return text
-    return str(value.get("api_key", "")) if isinstance(value, dict) else text
+    if not isinstance(value, dict):
+        return text
+    key = value.get("api_key")
+    return key if isinstance(key, str) else ""

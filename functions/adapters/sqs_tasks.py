@@ -1,7 +1,6 @@
 """The lanes. SendMessageBatch answers 200 with a list of failures: each one is found again."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -32,26 +31,31 @@ class SqsTasks:
 
     def send(self, tasks: Sequence[Task]) -> list[Task]:
         """Send tasks to their lanes; return those that were not accepted."""
-        by_url: dict[str, list[Task]] = {}
+        by_url: dict[str | None, list[Task]] = {}
         for task in tasks:
-            by_url.setdefault(self._queues[task.target][task.queue], []).append(task)
-        return [
+            # A queue of settings that were changed since is none that accepts.
+            url = self._queues.get(task.target, {}).get(task.queue)
+            by_url.setdefault(url, []).append(task)
+        return by_url.pop(None, []) + [
             task
             for url, mine in by_url.items()
+            if url is not None
             for batch in batches(mine, MAX_BATCH)
             for task in self._send(url, batch)
         ]
 
-    def hide(self, messages: Sequence[tuple[Message, int]]) -> None:
-        """Let each message come back after so many seconds from now."""
-        by_url: dict[str, list[tuple[Message, int]]] = {}
+    def hide(self, messages: Sequence[tuple[Message, int]]) -> list[Message]:
+        """Let each message come back after so many seconds; return those that will not listen."""
+        by_url: dict[str | None, list[tuple[Message, int]]] = {}
         for message, seconds in messages:
-            by_url.setdefault(self._url_by_name[message.queue], []).append((message, seconds))
+            by_url.setdefault(self._url_by_name.get(message.queue), []).append((message, seconds))
+        unheard = [message for message, _ in by_url.pop(None, [])]
         for url, mine in by_url.items():
             for batch in batches(mine, MAX_BATCH):
-                self._hide(url, batch)
+                unheard += self._hide(url or "", batch)
+        return unheard
 
-    def _hide(self, url: str, messages: Sequence[tuple[Message, int]]) -> None:
+    def _hide(self, url: str, messages: Sequence[tuple[Message, int]]) -> list[Message]:
         entries: list[ChangeMessageVisibilityBatchRequestEntryTypeDef] = [
             {
                 "Id": str(number),
@@ -63,8 +67,11 @@ class SqsTasks:
         # A handle that is no longer valid fails alone: its message is back already. And where
         # SQS does not answer, the messages come back when their time runs out; an error here
         # would bring the acknowledged ones of the batch back too.
-        with suppress(ClientError, BotoCoreError):
-            self._client.change_message_visibility_batch(QueueUrl=url, Entries=entries)
+        try:
+            answer = self._client.change_message_visibility_batch(QueueUrl=url, Entries=entries)
+        except (ClientError, BotoCoreError):
+            return [message for message, _ in messages]
+        return [messages[int(failed["Id"])][0] for failed in answer.get("Failed", [])]
 
     def _send(self, url: str, tasks: Sequence[Task]) -> list[Task]:
         entries = [_entry(str(number), task) for number, task in enumerate(tasks)]

@@ -77,7 +77,8 @@ def chunk_hash(text: str, target: TargetSettings) -> str:
 
 
 def _model(target: TargetSettings) -> list[object]:
-    return [target.model, target.dimensions, target.chunk_tokens, target.max_chunks]
+    # The index too: a document that is unchanged in one is missing in another.
+    return [target.index, target.model, target.dimensions, target.chunk_tokens, target.max_chunks]
 
 
 def _hash(parts: list[object]) -> str:
@@ -89,15 +90,15 @@ def _is_set(value: object) -> bool:
 
 
 def _render(template: str, item: Mapping[str, Any]) -> str:
-    text = "".join(
-        literal + ("" if name is None else _text_of(name, item.get(name)))
+    parts = [
+        (literal, "" if name is None else _text_of(name, item.get(name)))
         for literal, name, _, _ in Formatter().parse(template)
-    )
-    literals = "".join(literal for literal, *_ in Formatter().parse(template))
+    ]
+    text = "".join(literal + value for literal, value in parts)
     if not is_unicode(text):
         raise _InvalidError("the text is not valid Unicode: it holds half a surrogate pair")
     # A template's own words alone are no text.
-    return "" if text.strip() == literals.strip() else text
+    return text if any(value.strip() for _, value in parts) else ""
 
 
 def _text_of(name: str, value: object) -> str:

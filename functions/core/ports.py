@@ -84,8 +84,8 @@ class TaskQueue(Protocol):
     def send(self, tasks: Sequence[Task]) -> list[Task]:
         """Send tasks to their lanes; return those that were not accepted."""
 
-    def hide(self, messages: Sequence[tuple[Message, int]]) -> None:
-        """Let each message come back after so many seconds from now."""
+    def hide(self, messages: Sequence[tuple[Message, int]]) -> list[Message]:
+        """Let each message come back after so many seconds; return those that will not listen."""
 
 
 class Embedder(Protocol):

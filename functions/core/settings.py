@@ -47,6 +47,7 @@ class TargetSettings(Frozen):
     chunk_tokens: int = 400
     max_chunks: int = 1000
     tokens_per_request: int = 300_000
+    max_entry_mb: int = 10
     index: str
 
 

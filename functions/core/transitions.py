@@ -3,7 +3,12 @@
 from dataclasses import replace
 
 from functions.core.failure import Failure
-from functions.core.ledger_row import COMPLETED_ROW_SECONDS, LedgerRow, Status
+from functions.core.ledger_row import (
+    COMPLETED_ROW_SECONDS,
+    MAX_MESSAGE_CHARACTERS,
+    LedgerRow,
+    Status,
+)
 from functions.core.retry_policy import GiveUp, RetryAfter
 
 
@@ -47,7 +52,7 @@ def settle(
         status=Status.FAILED if step.is_permanent else Status.FAILED_MAX_RETRIES,
         failed_ms=now_ms,
         next_attempt_ms=None,
-        reason=step.reason,
+        reason=step.reason[:MAX_MESSAGE_CHARACTERS],
         # Kept for what failed for good: the same text again is nothing new, so that a counter
         # ticking on a poison document does not flood the dead letters.
         content_hash=content_hash if step.is_permanent else None,

@@ -1,14 +1,14 @@
 """Message + ledger row -> work it, or not: the one check at receive. Pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from functions.core.failure import Failure, FailureKind
 from functions.core.ledger_row import LedgerRow, Status
 from functions.core.ports import Message
-from functions.core.retry_policy import GiveUp, RetryPolicy
+from functions.core.retry_policy import MAX_HIDE_SECONDS, GiveUp, RetryPolicy
 from functions.core.task import Task
-from functions.core.transitions import new_life, settle, spend, start
+from functions.core.transitions import hand_back, new_life, settle, spend, start
 
 DIED = Failure(FailureKind.RESOURCE, "the run before this one did not come to an end")
 
@@ -17,6 +17,7 @@ class Verdict(StrEnum):
     """What to do with a received task; also the name of its log event."""
 
     WORK = "task_started"
+    SUSPECT = "task_suspected"  # a run died with it: charged, and worked alone after the others
     SUPERSEDED = "task_superseded"  # a newer version exists: acknowledged
     DONE = "task_done_before"  # completed at this version: acknowledged
     UNKNOWN = "task_unknown"  # no row, so nothing is owed: acknowledged
@@ -32,9 +33,15 @@ class Admission:
 
 
 def admit(
-    task: Task, message: Message, row: LedgerRow | None, *, policy: RetryPolicy, now_ms: int
+    task: Task,
+    message: Message,
+    row: LedgerRow | None,
+    *,
+    policy: RetryPolicy,
+    run_seconds: float,
+    now_ms: int,
 ) -> Admission:
-    """Compare the task with what the ledger knows."""
+    """Compare the task with what the ledger knows; `run_seconds` is how long a run may take."""
     if row is None:
         return Admission(Verdict.UNKNOWN)
     if task.version != row.version:
@@ -47,11 +54,13 @@ def admit(
         row = new_life(row)
     elif not row.status.is_open:
         return Admission(Verdict.DONE)
-    elif _died(row, message):
-        row = spend(row, DIED, now_ms=now_ms)
-        step = policy.next_step(DIED, attempts=row.attempts, jitter=0)
+    elif _died(row, message, run_seconds, now_ms):
+        # Pending until its turn: only the one that is worked alone is charged for the next death.
+        row = hand_back(spend(replace(row, stashed=True), DIED, now_ms=now_ms))
+        step = policy.next_step(DIED, attempts=row.attempts, receives=0, jitter=0)
         if isinstance(step, GiveUp):
             return Admission(Verdict.DEAD, settle(row, step, content_hash=None, now_ms=now_ms))
+        return Admission(Verdict.SUSPECT, row)
     started = start(
         row,
         receive_count=message.receive_count,
@@ -61,6 +70,13 @@ def admit(
     return Admission(Verdict.WORK, started)
 
 
-def _died(row: LedgerRow, message: Message) -> bool:
-    """Tell whether an earlier run took this message and never came to an end."""
-    return row.status is Status.PROCESSING and message.receive_count > row.receive_count > 0
+def _died(row: LedgerRow, message: Message, run_seconds: float, now_ms: int) -> bool:
+    """Tell whether an earlier run took this message and never came to an end.
+
+    A run that ended, but could not write so, has given its message back within its own time
+    and the longest hiding. A dead one's comes after the visibility timeout: six runs long.
+    """
+    if row.status is not Status.PROCESSING or message.receive_count <= row.receive_count:
+        return False
+    away_ms = now_ms - (row.last_attempt_ms or now_ms)
+    return away_ms > (3 * run_seconds + MAX_HIDE_SECONDS) * 1000

@@ -21,11 +21,14 @@ SEPARATORS = (
     re.compile(r"\n\s*"),
     re.compile(r"(?<=[.!?。！？])\s+"),  # noqa: RUF001
 )
-# A third of the limit is enough for a chunk. It then ends after a unit that is that large by
+# Half of the limit is enough for a chunk. It then ends after a unit that is that large by
 # itself, a paragraph mostly, or after one of the smaller ones in so many. So a little behind
 # an edit, the text is cut as it was before.
-ENOUGH = 3
+ENOUGH = 2
 ANCHOR_EVERY = 4
+# A text without any structure is given to the splitter in blocks: its time grows faster than
+# the text.
+BLOCK_CHARACTERS_PER_TOKEN = 16
 # So short that counting its bytes is good enough.
 SHORT_BYTES = 32
 # So long that no text of that many bytes fits.
@@ -81,7 +84,9 @@ def _is_anchor(unit: str) -> bool:
 def _units(text: str, max_tokens: int, separators: tuple[re.Pattern[str], ...]) -> Iterator[str]:
     """Cut at the first separator, and what is too long at the next; lose nothing."""
     if not separators:
-        yield from _splitter(max_tokens).chunks(text)
+        for start in range(0, len(text), max_tokens * BLOCK_CHARACTERS_PER_TOKEN):
+            block = text[start : start + max_tokens * BLOCK_CHARACTERS_PER_TOKEN]
+            yield from _splitter(max_tokens).chunks(block)
         return
     for part in _cut_after(separators[0], text):
         if _fits(part, max_tokens):

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from functions.core.failure import FailureError
 from functions.core.identity import RowKey
 from functions.core.ledger_row import LedgerRow
-from functions.core.ports import Clock, Ledger, Telemetry
+from functions.core.ports import Clock, Ledger, Message, Telemetry
 from functions.core.retry_policy import RetryPolicy
 from functions.embed.ending import Buried, Conclusion, Ending, Failed, Indexed, conclude
 from functions.embed.intake import Returned
 from functions.embed.job import Job
 
-# The store did not take the outcome; the task comes again and finds its entry in the index.
-STORE_RETRY_SECONDS = 5.0
+# Another run, of a newer version or of a copy, has closed the row meanwhile.
+OVERTAKEN = Conclusion("task_superseded", "TasksSuperseded")
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,18 @@ class Closing:
                     now = lost[key]
                     if now is not None and _is_still_ours(now, job, endings[key]):
                         waiting[key] = replace(job, row=now)
+                    else:
+                        self._conclude_message(job, endings[key], OVERTAKEN)
         except FailureError as error:
             self.telemetry.event("ledger_failed", failure=str(error), tasks=len(waiting))
-            returned += [Returned(job.message, STORE_RETRY_SECONDS) for job in waiting.values()]
+            # The tasks come again, and find their entries in the index.
+            returned += [self.later(job.message) for job in waiting.values()]
         return returned
+
+    def later(self, message: Message) -> Returned:
+        """Give a message back for a while, by how often it was delivered."""
+        jitter = self.jitter()
+        return Returned(message, self.policy.backoff_seconds(message.receive_count, jitter=jitter))
 
     def _conclude(self, row: LedgerRow, ending: Ending) -> Conclusion:
         return conclude(

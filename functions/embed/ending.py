@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from functions.core.failure import Failure
+from functions.core.failure import Failure, FailureKind
 from functions.core.ledger_row import LedgerRow
 from functions.core.retry_policy import GiveUp, RetryAfter, RetryPolicy
 from functions.core.transitions import bury, complete, hand_back, settle, spend
@@ -46,6 +46,9 @@ class Untouched:
     stashed: bool = False
 
 
+# Charges nobody, but a message that no run has time for must end somewhere too.
+NO_TIME = Failure(FailureKind.STORE_UNAVAILABLE, "no run had time for it")
+
 Ending = Indexed | Buried | Superseded | Failed | Untouched
 
 
@@ -62,7 +65,7 @@ class Conclusion:
 def conclude(
     row: LedgerRow, ending: Ending, *, policy: RetryPolicy, model: str, jitter: float, now_ms: int
 ) -> Conclusion:
-    """Turn an ending into the row's next state."""
+    """Turn an ending into the row's next state; the row knows its message's receives."""
     match ending:
         case Superseded():
             return Conclusion("task_superseded", "TasksSuperseded")
@@ -86,10 +89,17 @@ def conclude(
             return Conclusion(event, metric, done)
         case Untouched(stashed):
             back = replace(hand_back(row), stashed=row.stashed or stashed)
-            return Conclusion("task_handed_back", "TasksHandedBack", back, 0)
+            step = policy.next_step(
+                NO_TIME, attempts=row.attempts, receives=row.receive_count, jitter=jitter
+            )
+            if isinstance(step, GiveUp):
+                return _after(step, settle(back, step, content_hash=None, now_ms=now_ms))
+            return Conclusion("task_handed_back", "TasksHandedBack", back, step.delay_seconds)
         case Failed(failure, content_hash, stashed):
             spent = replace(spend(row, failure, now_ms=now_ms), stashed=row.stashed or stashed)
-            step = policy.next_step(failure, attempts=spent.attempts, jitter=jitter)
+            step = policy.next_step(
+                failure, attempts=spent.attempts, receives=row.receive_count, jitter=jitter
+            )
             settled = settle(spent, step, content_hash=content_hash, now_ms=now_ms)
             return _after(step, settled)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import boto3
 
+from functions.adapters.aws_clients import CLIENT_CONFIG
 from functions.adapters.dynamodb_ledger import DynamoDbLedger
 from functions.adapters.dynamodb_source import DynamoDbSource
 from functions.adapters.openai_embedder import OpenAiEmbedder
@@ -31,7 +32,9 @@ def embed() -> Embed:
     metrics.set_default_dimensions(stage=os.environ.get("STAGE", "none"))
     settings = EmbedSettings.from_environment()
     session = boto3.Session()
-    dynamodb = session.client("dynamodb")
+    dynamodb = session.client("dynamodb", config=CLIENT_CONFIG)
+    sqs = session.client("sqs", config=CLIENT_CONFIG)
+    secrets = session.client("secretsmanager", config=CLIENT_CONFIG)
     http = OpenSearchHttp(
         settings.index_endpoint,
         credentials=session.get_credentials(),
@@ -40,12 +43,10 @@ def embed() -> Embed:
     return build_embed(
         source=DynamoDbSource(dynamodb),
         ledger=DynamoDbLedger(dynamodb, settings.ledger_table),
-        queue=SqsTasks(session.client("sqs"), {settings.target.name: settings.queues}),
-        embedder=OpenAiEmbedder(
-            settings.target, ApiKey(session.client("secretsmanager"), settings.api_key_secret)
-        ),
+        queue=SqsTasks(sqs, {settings.target.name: settings.queues}),
+        embedder=OpenAiEmbedder(settings.target, ApiKey(secrets, settings.api_key_secret)),
         index=OpenSearchIndex(http, settings.target.index),
-        stash=S3Stash(session.client("s3"), settings.stash_bucket),
+        stash=S3Stash(session.client("s3", config=CLIENT_CONFIG), settings.stash_bucket),
         telemetry=PowertoolsTelemetry(logger, metrics),
         clock=lambda: time.time_ns() // 1_000_000,
         jitter=random.random,

@@ -1,7 +1,7 @@
 """Messages -> jobs: parsed, only the newest of each document, checked against the ledger."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from functions.core.ledger_row import LedgerRow
@@ -29,6 +29,15 @@ class Returned:
 
     message: Message
     seconds: float
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """The messages of a round, by what is to be done with them."""
+
+    jobs: list[Job] = field(default_factory=list)
+    suspects: list[Received] = field(default_factory=list)  # each to be admitted again, alone
+    dead: list[Returned] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -71,15 +80,16 @@ class Intake:
                 self._note(Verdict.SUPERSEDED, one.task)
         return list(newest.values())
 
-    def admit(self, received: Sequence[Received]) -> tuple[list[Job], list[Returned]]:
-        """Mark in the ledger what is worked now; return the jobs, and what goes back unworked."""
+    def admit(self, received: Sequence[Received], *, run_seconds: float) -> Admitted:
+        """Mark in the ledger what is worked now, and tell it from what is not."""
         waiting = {one.task.row_key: one for one in received}
         rows: dict[RowKey, LedgerRow | None] = dict.fromkeys(waiting)
         rows.update(self.ledger.read(waiting))
-        jobs: list[Job] = []
-        dead: list[Returned] = []
+        admitted = Admitted()
         while waiting:
-            admissions = {key: self._admit(one, rows[key]) for key, one in waiting.items()}
+            admissions = {
+                key: self._admit(one, rows[key], run_seconds) for key, one in waiting.items()
+            }
             swapped = self.ledger.write([a.row for a in admissions.values() if a.row is not None])
             for key, admission in admissions.items():
                 if key in swapped.lost:
@@ -87,12 +97,14 @@ class Intake:
                 one = waiting.pop(key)
                 self._note(admission.verdict, one.task)
                 if admission.verdict is Verdict.WORK:
-                    jobs.append(Job(one.message, one.task, swapped.stored[key]))
+                    admitted.jobs.append(Job(one.message, one.task, swapped.stored[key]))
+                elif admission.verdict is Verdict.SUSPECT:
+                    admitted.suspects.append(one)
                 elif admission.verdict is Verdict.DEAD:
-                    dead.append(Returned(one.message, 0))
+                    admitted.dead.append(Returned(one.message, 0))
             # Another writer was faster: look again at what stands there now.
             rows = dict(swapped.lost)
-        return jobs, dead
+        return admitted
 
     def _task(self, message: Message) -> Task:
         task = parse_task(message.body)
@@ -102,8 +114,15 @@ class Intake:
             )
         return task
 
-    def _admit(self, one: Received, row: LedgerRow | None) -> Admission:
-        return admit(one.task, one.message, row, policy=self.policy, now_ms=self.clock())
+    def _admit(self, one: Received, row: LedgerRow | None, run_seconds: float) -> Admission:
+        return admit(
+            one.task,
+            one.message,
+            row,
+            policy=self.policy,
+            run_seconds=run_seconds,
+            now_ms=self.clock(),
+        )
 
     def _note(self, verdict: Verdict, task: Task) -> None:
         self.telemetry.event(str(verdict), **task.log_fields())

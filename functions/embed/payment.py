@@ -66,6 +66,8 @@ class Payment:
             max_tokens=self.target.tokens_per_request,
             seconds_left=seconds_left,
         )
+        for error in bought.unexpected:
+            self.telemetry.unexpected(error)
         self.telemetry.count("ProviderRequests", bought.requests)
         self.telemetry.count("TokensPaid", sum(bought.tokens.values()))
         self.telemetry.count("ChunksPaid", len(bought.paid))
@@ -77,6 +79,9 @@ class Payment:
             if all(digest in vectors for digest in prepared.hashes):
                 tokens = sum(bought.tokens.get(digest, 0) for digest in set(prepared.hashes))
                 paid.append(Paid(prepared, vectors, tokens))
+                if prepared.job.row.stashed and tokens:
+                    # A run with it has failed or died before: this one may, too.
+                    self.keep(prepared, vectors)
             else:
                 endings[prepared.job.key] = self._unfinished(prepared, bought)
         return paid, endings

@@ -9,9 +9,13 @@ from functions.core.settings import TargetSettings
 from functions.embed.chunking import split
 from functions.embed.ending import Failed
 from functions.embed.job import Job, Prepared
+from functions.embed.payment import Paid
 
 # Bounds the memory of a run: 2,048 vectors of 1,536 dimensions are 13 MB, as JSON 37 MB.
 LOAD_CHUNKS = 2048
+PARCEL_BYTES = 8_000_000
+# A float32 as JSON, with its comma.
+BYTES_PER_NUMBER = 13
 
 
 def prepare(
@@ -33,18 +37,24 @@ def prepare(
     )
 
 
-def loads(prepared: Sequence[Prepared]) -> Iterator[list[Prepared]]:
-    """Cut documents into loads that are embedded, indexed and completed one after another."""
-    load: list[Prepared] = []
-    chunks = 0
-    for document in prepared:
-        if load and chunks + len(document.texts) > LOAD_CHUNKS:
-            yield load
-            load, chunks = [], 0
-        load.append(document)
-        chunks += len(document.texts)
-    if load:
-        yield load
+def parcels(paid: Sequence[Paid], *, dimensions: int) -> Iterator[list[Paid]]:
+    """Cut documents into parcels that fit one bulk body."""
+    parcel: list[Paid] = []
+    size = 0
+    for one in paid:
+        bytes_of_one = entry_bytes(len(one.prepared.texts), one.prepared.document.text, dimensions)
+        if parcel and size + bytes_of_one > PARCEL_BYTES:
+            yield parcel
+            parcel, size = [], 0
+        parcel.append(one)
+        size += bytes_of_one
+    if parcel:
+        yield parcel
+
+
+def entry_bytes(chunks: int, text: str, dimensions: int) -> int:
+    """Estimate an entry as JSON, rather too high than too low."""
+    return chunks * (dimensions * BYTES_PER_NUMBER + 120) + 2 * len(text.encode())
 
 
 def _split(job: Job, document: Document, target: TargetSettings) -> Prepared | Failed:
@@ -54,6 +64,14 @@ def _split(job: Job, document: Document, target: TargetSettings) -> Prepared | F
         reason = (
             f"the text makes {len(texts)} chunks, target {target.name} allows {target.max_chunks}"
             " (max_chunks): shorten it, or raise the setting"
+        )
+        return Failed(Failure(FailureKind.INVALID_INPUT, reason), digest)
+    size = entry_bytes(len(texts), document.text, target.dimensions)
+    if size > target.max_entry_mb * 1_000_000:
+        reason = (
+            f"the entry would have about {size // 1_000_000} MB, target {target.name} allows"
+            f" {target.max_entry_mb} (max_entry_mb): shorten the text, or take larger chunks or"
+            " fewer dimensions"
         )
         return Failed(Failure(FailureKind.INVALID_INPUT, reason), digest)
     return Prepared(

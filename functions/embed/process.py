@@ -1,6 +1,6 @@
 """Messages -> index. A message is acknowledged only after its entry and its row are durable."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from functions.core.batches import batches
@@ -28,15 +28,16 @@ from functions.embed.ending import Ending, Failed, Untouched
 from functions.embed.intake import Intake, Received, Returned
 from functions.embed.job import Job, Prepared
 from functions.embed.landing import land
-from functions.embed.payment import Payment
-from functions.embed.prepare import loads, prepare
+from functions.embed.payment import Paid, Payment
+from functions.embed.prepare import LOAD_CHUNKS, parcels, prepare
 from functions.embed.vectorize import FINISH_SECONDS, REQUEST_TIMEOUT_SECONDS, SecondsLeft
 
 # BatchGetItem's limit: one read of the source per round.
 ROUND_DOCUMENTS = 100
 # None starts without the time to finish.
 ROUND_SECONDS = FINISH_SECONDS + REQUEST_TIMEOUT_SECONDS / 2
-STORE_RETRY_SECONDS = 5.0
+# One bulk request, the ledger and the queue after it.
+PARCEL_SECONDS = 14.0
 
 Contents = dict[RowKey, Document | Unusable | None]
 
@@ -59,32 +60,56 @@ class Embed:
 
     def process(self, messages: Sequence[Message], seconds_left: SecondsLeft) -> list[str]:
         """Work a batch; return the ids of the messages that failed."""
+        run_seconds = seconds_left()
         received, returned = self.intake.parse(messages)
         for part in batches(self.intake.newest(received), ROUND_DOCUMENTS):
-            if seconds_left() < ROUND_SECONDS:
-                returned += [Returned(one.message, 0) for one in part]
-                continue
-            try:
-                returned += self._round(part, seconds_left)
-            except FailureError as error:
-                # The ledger or the source cannot be read: nothing was paid, nobody is charged.
-                self.telemetry.event("round_failed", failure=str(error), tasks=len(part))
-                returned += [Returned(one.message, STORE_RETRY_SECONDS) for one in part]
+            returned += self._safely(part, run_seconds, seconds_left)
         # The last thing of all: from this call on the messages may come again.
-        self.queue.hide([(back.message, round(back.seconds)) for back in returned])
+        for message in self.queue.hide([(b.message, round(b.seconds)) for b in returned]):
+            self.telemetry.event("message_not_hidden", message_id=message.message_id)
         return [back.message.message_id for back in returned]
 
-    def _round(self, received: Sequence[Received], seconds_left: SecondsLeft) -> list[Returned]:
-        jobs, returned = self.intake.admit(received)
+    def _safely(
+        self, part: Sequence[Received], run_seconds: float, seconds_left: SecondsLeft
+    ) -> list[Returned]:
+        """Work a round; whatever happens, the batch gets an answer."""
+        if seconds_left() < ROUND_SECONDS:
+            return [self.closing.later(one.message) for one in part]
+        try:
+            return self._round(part, run_seconds, seconds_left)
+        except Exception as error:  # noqa: BLE001
+            # The ledger cannot be read or written: nothing was paid, and nobody is charged.
+            failure = self._failure(error)
+            self.telemetry.event("round_failed", failure=failure.message, tasks=len(part))
+            return [self.closing.later(one.message) for one in part]
+
+    def _round(
+        self, received: Sequence[Received], run_seconds: float, seconds_left: SecondsLeft
+    ) -> list[Returned]:
+        admitted = self.intake.admit(received, run_seconds=run_seconds)
+        returned = admitted.dead + self._work(admitted.jobs, seconds_left)
+        for suspect in admitted.suspects:
+            # Alone, and after the others are done: the next death is this one's.
+            returned += self._safely([suspect], run_seconds, seconds_left)
+        return returned
+
+    def _work(self, jobs: Sequence[Job], seconds_left: SecondsLeft) -> list[Returned]:
         try:
             contents = self._read(jobs)
         except Exception as error:  # noqa: BLE001
-            return returned + self.closing.close(jobs, self._all_failed(jobs, error))
+            return self.closing.close(jobs, self._all_failed(jobs, error))
         revived = [job for job in jobs if _is_revived(job, contents[job.key])]
-        returned += self._move(revived)
-        return returned + self._work(
-            [job for job in jobs if job not in revived], contents, seconds_left
-        )
+        gone = [
+            job
+            for job in jobs
+            if not isinstance(contents[job.key], Document) and job not in revived
+        ]
+        present = [job for job in jobs if job not in revived and job not in gone]
+        # Deletes first: they leave the search also while the provider is down.
+        returned = self._move(revived) + self._bury(gone, contents)
+        for load in self._loads(present, contents, seconds_left, returned):
+            returned += self._load(load, seconds_left)
+        return returned
 
     def _read(self, jobs: Sequence[Job]) -> Contents:
         contents: Contents = {}
@@ -97,44 +122,70 @@ class Embed:
                     contents[job.key] = None if item is None else read_document(item, source)
         return contents
 
-    def _work(
-        self, jobs: Sequence[Job], contents: Contents, seconds_left: SecondsLeft
-    ) -> list[Returned]:
-        prepared: list[Prepared] = []
+    def _bury(self, jobs: Sequence[Job], contents: Contents) -> list[Returned]:
+        endings: dict[RowKey, Ending] = {}
         graves: list[tuple[Job, Entry | Tombstone]] = []
-        failed: dict[RowKey, Ending] = {}
         for job in jobs:
             match self._prepare(job, contents[job.key]):
-                case Prepared() as ready:
-                    prepared.append(ready)
                 case Tombstone() as stone:
                     graves.append((job, stone))
-                case failure:
-                    failed[job.key] = failure
-        # Deletes first: they leave the search also while the provider is down.
-        failed |= self._land(graves, {})
-        done = [job for job in jobs if job.key in failed]
-        returned = self.closing.close(done, failed)
-        for load in loads(prepared):
-            returned += self._load(load, seconds_left)
-        return returned
+                case Failed() as failed:
+                    endings[job.key] = failed
+        endings |= self._land(graves, {})
+        return self.closing.close(jobs, endings)
+
+    def _loads(
+        self,
+        jobs: Sequence[Job],
+        contents: Contents,
+        seconds_left: SecondsLeft,
+        returned: list[Returned],
+    ) -> Iterator[list[Prepared]]:
+        """Split texts only as fast as they are embedded; close what never gets that far."""
+        load: list[Prepared] = []
+        for job in jobs:
+            if seconds_left() < ROUND_SECONDS:
+                returned += self.closing.close([job], {job.key: Untouched()})
+                continue
+            match self._prepare(job, contents[job.key]):
+                case Prepared() as ready:
+                    if load and _chunks(load) + len(ready.texts) > LOAD_CHUNKS:
+                        yield load
+                        load = []
+                    load.append(ready)
+                case Failed() as failed:
+                    returned += self.closing.close([job], {job.key: failed})
+        if load:
+            yield load
 
     def _load(self, load: Sequence[Prepared], seconds_left: SecondsLeft) -> list[Returned]:
         jobs = [ready.job for ready in load]
         if seconds_left() < ROUND_SECONDS:
             return self.closing.close(jobs, {job.key: Untouched() for job in jobs})
         try:
-            paid, endings = self.payment.pay(load, seconds_left)
+            paid, unpaid = self.payment.pay(load, seconds_left)
         except Exception as error:  # noqa: BLE001
             return self.closing.close(jobs, self._all_failed(jobs, error))
-        entries = [(one.prepared.job, one.entry(now_ms=self.clock())) for one in paid]
-        landed = self._land(entries, {one.prepared.job.key: one.tokens for one in paid})
-        for one in paid:
-            ending = landed[one.prepared.job.key]
-            if isinstance(ending, Failed):
+        returned = self.closing.close([job for job in jobs if job.key in unpaid], unpaid)
+        for parcel in parcels(paid, dimensions=self.target.dimensions):
+            returned += self._deliver(parcel, seconds_left)
+        return returned
+
+    def _deliver(self, parcel: Sequence[Paid], seconds_left: SecondsLeft) -> list[Returned]:
+        """Write one bulk body's worth of documents; stash what does not get into the index."""
+        jobs = [one.prepared.job for one in parcel]
+        endings: dict[RowKey, Ending]
+        if seconds_left() < PARCEL_SECONDS:
+            endings = {job.key: Untouched() for job in jobs}
+        else:
+            entries = [(one.prepared.job, one.entry(now_ms=self.clock())) for one in parcel]
+            endings = self._land(entries, {one.prepared.job.key: one.tokens for one in parcel})
+        for one in parcel:
+            ending = endings[one.prepared.job.key]
+            if isinstance(ending, Failed | Untouched):
                 stashed = self.payment.keep(one.prepared, one.vectors)
-                landed[one.prepared.job.key] = replace(ending, stashed=stashed)
-        return self.closing.close(jobs, {**endings, **landed})
+                endings[one.prepared.job.key] = replace(ending, stashed=stashed)
+        return self.closing.close(jobs, endings)
 
     def _land(
         self, entries: Sequence[tuple[Job, Entry | Tombstone]], tokens: Mapping[RowKey, int]
@@ -143,6 +194,18 @@ class Embed:
             return land(self.index, entries, tokens=tokens)
         except Exception as error:  # noqa: BLE001
             return self._all_failed([job for job, _ in entries], error)
+
+    def _move(self, jobs: Sequence[Job]) -> list[Returned]:
+        """Send tasks of the delete lane whose documents exist again to where they are embedded.
+
+        The version stays: were the send to fail, the same message would try the same again.
+        """
+        rows = [replace(job.row, lane=Lane.NORMAL, status=Status.PENDING) for job in jobs]
+        stored = self.ledger.write(rows).stored
+        unsent = {task.row_key for task in self.queue.send([row.task for row in stored.values()])}
+        for row in stored.values():
+            self.telemetry.event("task_moved", **row.task.log_fields())
+        return [self.closing.later(job.message) for job in jobs if job.key in unsent]
 
     def _prepare(
         self, job: Job, content: Document | Unusable | None
@@ -163,21 +226,13 @@ class Embed:
         self.telemetry.unexpected(error)
         return Failure(FailureKind.UNKNOWN, f"unexpected {type(error).__name__}, see the log")
 
-    def _move(self, jobs: Sequence[Job]) -> list[Returned]:
-        """Send tasks of the delete lane whose documents exist again to where they are embedded.
-
-        The version stays: were the send to fail, the same message would try the same again.
-        """
-        rows = [replace(job.row, lane=Lane.NORMAL, status=Status.PENDING) for job in jobs]
-        stored = self.ledger.write(rows).stored
-        unsent = {task.row_key for task in self.queue.send([row.task for row in stored.values()])}
-        for row in stored.values():
-            self.telemetry.event("task_moved", **row.task.log_fields())
-        return [Returned(job.message, STORE_RETRY_SECONDS) for job in jobs if job.key in unsent]
-
 
 def _is_revived(job: Job, content: Document | Unusable | None) -> bool:
     return job.task.lane is Lane.DELETE and isinstance(content, Document)
+
+
+def _chunks(load: Sequence[Prepared]) -> int:
+    return sum(len(ready.texts) for ready in load)
 
 
 def build_embed(

@@ -18,8 +18,12 @@ if TYPE_CHECKING:
     from functions.core.entry import Vector
 
 REQUEST_TIMEOUT_SECONDS = 30.0
+# A request with less time than this would be paid and not heard.
+SHORTEST_TIMEOUT_SECONDS = 5.0
 # What stays for the index and the ledger after the last request of a run.
-FINISH_SECONDS = 15.0
+FINISH_SECONDS = 20.0
+# So many documents refused, and none taken: it is not them.
+REFUSED_DOCUMENTS = 3
 
 SecondsLeft = Callable[[], float]
 
@@ -36,6 +40,7 @@ class Vectors:
     untouched: set[str] = field(default_factory=set)
     tokens: dict[str, int] = field(default_factory=dict)
     requests: int = 0
+    unexpected: list[Exception] = field(default_factory=list)
 
 
 def vectorize(
@@ -47,13 +52,14 @@ def vectorize(
     while waiting:
         request = waiting.pop()
         timeout = min(REQUEST_TIMEOUT_SECONDS, seconds_left() - FINISH_SECONDS)
-        if timeout <= 0:
+        if timeout < SHORTEST_TIMEOUT_SECONDS:
             result.untouched.update(piece.hash for piece in request)
             continue
         failure = _buy(request, embedder, timeout, result, waiting)
         if failure is not None and failure.kind in STOPS_ALL:
             _fail(result, [piece for rest in waiting for piece in rest], failure)
             break
+    _blame_the_settings(result, pieces)
     return result
 
 
@@ -74,11 +80,33 @@ def _buy(
             return None
         _fail(result, request, error.failure)
         return error.failure
+    except Exception as error:  # noqa: BLE001
+        # What the other requests have paid must not be lost with this one.
+        result.unexpected.append(error)
+        failure = Failure(FailureKind.UNKNOWN, f"unexpected {type(error).__name__}, see the log")
+        _fail(result, request, failure)
+        return failure
     result.paid.update(
         (piece.hash, vector) for piece, vector in zip(request, answer.vectors, strict=True)
     )
     result.tokens.update(_share(request, answer.tokens))
     return None
+
+
+def _blame_the_settings(result: Vectors, pieces: Sequence[Piece]) -> None:
+    """Charge no document when the provider refuses all of many: a wrong parameter does that."""
+    refused = {p.document for p in pieces if _is_refused(result.failed.get(p.hash))}
+    if len(refused) >= REFUSED_DOCUMENTS and not result.paid:
+        for digest, failure in result.failed.items():
+            if _is_refused(failure):
+                result.failed[digest] = Failure(
+                    FailureKind.CONFIGURATION,
+                    f"the provider refused all {len(refused)} documents: {failure.message}",
+                )
+
+
+def _is_refused(failure: Failure | None) -> bool:
+    return failure is not None and failure.kind is FailureKind.INVALID_INPUT
 
 
 def _can_halve(request: Sequence[Piece], error: FailureError) -> bool:

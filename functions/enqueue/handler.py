@@ -7,6 +7,7 @@ from typing import Any
 
 import boto3
 
+from functions.adapters.aws_clients import CLIENT_CONFIG
 from functions.adapters.dynamodb_ledger import DynamoDbLedger
 from functions.adapters.dynamodb_stream import parse_records
 from functions.adapters.sqs_tasks import SqsTasks
@@ -25,8 +26,10 @@ def enqueue() -> Enqueue:
     metrics.set_default_dimensions(stage=os.environ.get("STAGE", "none"))
     settings = EnqueueSettings.from_environment()
     return Enqueue(
-        ledger=DynamoDbLedger(boto3.client("dynamodb"), settings.ledger_table),
-        queue=SqsTasks(boto3.client("sqs"), settings.queues),
+        ledger=DynamoDbLedger(
+            boto3.client("dynamodb", config=CLIENT_CONFIG), settings.ledger_table
+        ),
+        queue=SqsTasks(boto3.client("sqs", config=CLIENT_CONFIG), settings.queues),
         telemetry=PowertoolsTelemetry(logger, metrics),
         clock=lambda: time.time_ns() // 1_000_000,
         sources={source.name: source for source in settings.sources},

@@ -34,12 +34,13 @@ class MemoryPipeline:
         *,
         embedders: Mapping[str, Embedder] | None = None,
         indexes: Mapping[str, MemoryIndex] | None = None,
+        ledger: MemoryLedger | None = None,
         around: Callable[[Any, set[str]], Any] = lambda box, _: box,
     ) -> None:
         """`around` may wrap each box that a function talks to: given the box and its calls."""
         self.clock = MovableClock()
         self.telemetry = MemoryTelemetry()
-        self.ledger = MemoryLedger()
+        self.ledger = ledger or MemoryLedger()
         self.queues = MemoryQueues(self.clock)
         self.tables = {source.name: MemoryTable(source, self.clock) for source in sources}
         self.indexes = indexes or {
@@ -50,10 +51,10 @@ class MemoryPipeline:
         }
         self._sources = list(sources)
         self.read = dict.fromkeys(self.tables, 0)
-        ledger = around(self.ledger, {"write"})
+        guarded_ledger = around(self.ledger, {"read", "write"})
         queue = around(self.queues, {"send"})
         self.enqueue = Enqueue(
-            ledger=ledger,
+            ledger=guarded_ledger,
             queue=queue,
             telemetry=self.telemetry,
             clock=self.clock,
@@ -63,7 +64,7 @@ class MemoryPipeline:
         self.embed: dict[str, Embed] = {
             target.name: build_embed(
                 source=around(MemorySource(self.tables), {"read"}),
-                ledger=ledger,
+                ledger=guarded_ledger,
                 queue=queue,
                 embedder=around(self.embedders[target.name], {"embed"}),
                 index=around(self.indexes[target.name], {"read", "write"}),

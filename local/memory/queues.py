@@ -98,12 +98,13 @@ class MemoryQueues:
         queue = self._queues[message.queue]
         queue.messages = [h for h in queue.messages if h.receipt != message.receipt_handle]
 
-    def hide(self, messages: Sequence[tuple[Message, int]]) -> None:
+    def hide(self, messages: Sequence[tuple[Message, int]]) -> list[Message]:
         """Let each message come back after so many seconds from now."""
         for message, seconds in messages:
             for held in self._queues[message.queue].messages:
                 if held.receipt == message.receipt_handle:
                     held.visible_ms = self._clock() + seconds * 1000
+        return []
 
     def depth(self, name: str) -> int:
         """Count the messages of a queue, hidden ones too."""

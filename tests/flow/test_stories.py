@@ -1,6 +1,7 @@
 """Stories of single documents through the whole flow, on the in-memory engines."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import pytest
 
@@ -8,9 +9,10 @@ from functions.core.entry import Entry, Tombstone, WriteResult
 from functions.core.failure import Failure, FailureError, FailureKind, RefusedRequestError
 from functions.core.identity import EntryId
 from functions.core.ledger_row import LedgerRow, Status
-from functions.core.ports import Embedded
+from functions.core.ports import Embedded, Swapped
 from local.memory.embedder import HashedEmbedder
 from local.memory.index import MemoryIndex
+from local.memory.ledger import MemoryLedger
 from local.memory.pipeline import MemoryPipeline
 from tests.builders import make_pipeline, make_source, make_target
 
@@ -490,6 +492,146 @@ def test_every_step_is_told_with_document_version_and_attempt(pipeline: MemoryPi
     }
     assert pipeline.telemetry.events[-1][1]["attempt"] == 1
     assert "secret" not in str(pipeline.telemetry.events)
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+def test_document_that_kills_its_runs_takes_no_other_with_it() -> None:
+    """R10 R31: the nine others of its batch complete; it ends alone, with its reason."""
+
+    class DeadlyEmbedder(HashedEmbedder):
+        def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+            if any("deadly" in text for text in texts):
+                raise Killed
+            return super().embed(texts, timeout_seconds=timeout_seconds)
+
+    pipeline = make_pipeline(embedders={"default": DeadlyEmbedder(16)})
+    for number in range(5):
+        write(pipeline, f"a-{number}", f"text number {number}")
+    write(pipeline, "bad", "deadly")
+    for number in range(4):
+        write(pipeline, f"z-{number}", f"another text {number}")
+    pipeline.deliver_new()
+
+    for _ in range(12):
+        with suppress(Killed):
+            pipeline.run("default/normal")
+        pipeline.clock.advance(1000)
+    pipeline.drain()
+
+    assert len(texts(pipeline)) == 9
+    assert row(pipeline, "bad").status is Status.FAILED_MAX_RETRIES
+    assert {row.attempts for row in pipeline.ledger.rows.values() if row.document_id != "bad"} == {
+        2
+    }
+    assert len(pipeline.queues.dead_letters()) == 1
+
+
+def test_ledger_that_is_down_charges_nobody() -> None:
+    """R22 R31: the entry is written, its row cannot be: the next delivery completes it."""
+
+    class ShakyLedger(MemoryLedger):
+        failures = 0
+
+        def write(self, rows: Sequence[LedgerRow]) -> Swapped:
+            if rows and rows[0].status is Status.COMPLETED and self.failures:
+                self.failures -= 1
+                raise FailureError(Failure(FailureKind.STORE_UNAVAILABLE, "throttled"))
+            return super().write(rows)
+
+    ledger = ShakyLedger()
+    ledger.failures = 3
+    pipeline = make_pipeline(ledger=ledger)
+    write(pipeline, "a", "hello")
+
+    pipeline.drain(advance_seconds=30)
+
+    done = row(pipeline, "a")
+    assert (done.status, done.attempts, done.errors) == (Status.COMPLETED, 1, ())
+
+
+def test_missing_key_explains_every_dead_letter(
+    pipeline: MemoryPipeline, embedder: TroubledEmbedder
+) -> None:
+    """R24: nobody is charged for ten deliveries over minutes, and the ledger tells the reason."""
+    embedder.failures = [Failure(FailureKind.CONFIGURATION, "the secret is empty")] * 100
+    write(pipeline, "a", "hello")
+    began_ms = pipeline.clock()
+
+    pipeline.drain(advance_seconds=1)
+
+    failed = row(pipeline, "a")
+    assert (failed.status, failed.attempts) == (Status.FAILED_MAX_RETRIES, 0)
+    assert "configuration: the secret is empty" in (failed.reason or "")
+    assert pipeline.clock() - began_ms > 4 * 60_000
+    embedder.failures = []
+    pipeline.queues.redrive()
+    pipeline.drain()
+    assert texts(pipeline) == {"a": "hello"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "нет войне " * 21_000,
+        "漢字かな交じり文。" * 14_000,
+        "👩‍👩‍👧 " * 20_000,
+        "\x01\x02 " * 130_000,
+        "x" * 390_000,
+    ],
+    ids=["cyrillic", "cjk", "emoji", "control", "one word"],
+)
+def test_largest_item_of_any_script_is_indexed(text: str) -> None:
+    """R11: some 390 KB, split over requests, one entry."""
+    pipeline = make_pipeline()
+    write(pipeline, "a", text)
+
+    pipeline.drain()
+
+    done = row(pipeline, "a")
+    assert (done.status, done.chunks_failed) == (Status.COMPLETED, 0)
+    assert done.chunks_done == done.chunks_total > 100
+
+
+def test_entry_too_large_for_the_index_is_refused_before_it_is_paid(
+    embedder: TroubledEmbedder,
+) -> None:
+    """R11 R24: OpenSearch would refuse the body, every time."""
+    pipeline = make_pipeline(
+        target={"chunk_tokens": 60, "dimensions": 16, "max_entry_mb": 1},
+        embedders={"default": embedder},
+    )
+    write(pipeline, "a", "\n\n".join(PARAGRAPHS * 200))
+
+    pipeline.drain()
+
+    failed = row(pipeline, "a")
+    assert failed.status is Status.FAILED
+    assert "(max_entry_mb): shorten the text" in (failed.reason or "")
+    assert embedder.requests == []
+
+
+def test_another_index_makes_every_document_new() -> None:
+    """R06: unchanged in one index is missing in another."""
+    pipeline = make_pipeline()
+    write(pipeline, "a", "hello", views=1)
+    pipeline.drain()
+    moved = make_pipeline(target={"index": "another"}, ledger=pipeline.ledger)
+    moved.clock.advance(60)
+    moved.tables["articles"].stream.extend(pipeline.tables["articles"].stream)
+    moved.tables["articles"].put({"id": "a", "body": "hello", "views": 2})
+    moved.deliver(
+        [
+            record | {"dynamodb": record["dynamodb"] | {"SequenceNumber": "9" * 21}}
+            for record in moved.tables["articles"].stream[-1:]
+        ]
+    )
+
+    moved.run("default/normal")
+
+    assert texts(moved) == {"a": "hello"}
 
 
 def test_failing_embedding_never_touches_the_document(

@@ -83,16 +83,23 @@ class Articles:
 
     def entry(self, name: str) -> Mapping[str, Any] | None:
         """Return what the index holds for a document, with its version."""
-        path = f"{segment(self._target.index)}/_doc/{segment(self._id(name))}"
+        query = {"_source_excludes": "chunks.vector"}
         try:
-            found = self.deployment.index.call(
-                "GET", path, query={"_source_excludes": "chunks.vector"}
-            )
+            found = self.deployment.index.call("GET", self._path(name), query=query)
         except OpenSearchError as error:
             if error.status == 404:
                 return None
             raise
         return {**found["_source"], "version": found["_version"]}
+
+    def remove_entry(self, name: str) -> None:
+        """Take an entry out of the index, as nobody should."""
+        self.deployment.index.call("DELETE", self._path(name))
+
+    def add_entry(self, name: str) -> None:
+        """Put an entry into the index that no item asks for."""
+        body = {"source": self._source.name, "document_id": name, "deleted": False}
+        self.deployment.index.call("PUT", self._path(name), body)
 
     def text(self, name: str) -> str | None:
         """Return the text that the index holds, None for a document that cannot be found."""
@@ -140,8 +147,9 @@ class Articles:
             )
         return [message["Body"] for message in taken["Messages"]]
 
-    def _id(self, name: str) -> str:
-        return entry_id(self._source.name, DocumentId(name))
+    def _path(self, name: str) -> str:
+        id_ = entry_id(self._source.name, DocumentId(name))
+        return f"{segment(self._target.index)}/_doc/{segment(id_)}"
 
     def _call(self, method: str, path: str, body: object = None) -> Any:
         data = None if body is None else json.dumps(body).encode()

@@ -9,6 +9,7 @@ from pathlib import Path
 from functions.core.ledger_row import Status
 from local.model.faults import Fault, FaultKind
 from local.stack import LocalStack
+from ops.statistics import queue_depth
 from tests.stack.articles import Articles, until
 
 AWS = Path(sys.executable).with_name("aws")
@@ -54,6 +55,8 @@ def test_poison_fails_alone_with_its_reason(articles: Articles) -> None:
     [letter] = articles.take_dead_letters(1)
     assert json.loads(letter)["document_id"] == bad
     assert articles.entry(bad) is None
+    articles.delete(bad)
+    articles.wait(bad, status=Status.DELETED)
 
 
 def test_aws_command_line_brings_a_dead_letter_back(articles: Articles, stack: LocalStack) -> None:
@@ -63,7 +66,9 @@ def test_aws_command_line_brings_a_dead_letter_back(articles: Articles, stack: L
     articles.put(name, f"The provider refuses {POISON} for a while.")
     articles.wait(name, status=Status.FAILED)
     arn = dead_letters_arn(articles)
-    until(lambda: _waiting(articles) == 1, "the dead letter arrives")
+    until(
+        lambda: queue_depth(articles.sqs, articles.dead_letters)[0] == 1, "the dead letter arrives"
+    )
     articles.break_provider()
 
     run_aws(stack, "sqs", "start-message-move-task", "--source-arn", arn)
@@ -72,14 +77,8 @@ def test_aws_command_line_brings_a_dead_letter_back(articles: Articles, stack: L
     # A redrive is a new life: attempts start anew.
     assert row.attempts == 1
     assert POISON in (articles.text(name) or "")
-    until(lambda: _waiting(articles) == 0, "no dead letter is left")
-
-
-def _waiting(articles: Articles) -> int:
-    return int(
-        articles.sqs.get_queue_attributes(
-            QueueUrl=articles.dead_letters, AttributeNames=["ApproximateNumberOfMessages"]
-        )["Attributes"]["ApproximateNumberOfMessages"]
+    until(
+        lambda: queue_depth(articles.sqs, articles.dead_letters)[0] == 0, "no dead letter is left"
     )
 
 

@@ -14,8 +14,18 @@ POLICY = RetryPolicy(max_attempts=3)
 
 def check(row: LedgerRow | None, version: int = NOW_MS, **message: Any) -> Admission:
     return admit(
-        make_task(version=version), make_message(**message), row, policy=POLICY, now_ms=NOW_MS + 9
+        make_task(version=version),
+        make_message(**message),
+        row,
+        policy=POLICY,
+        run_seconds=60,
+        now_ms=NOW_MS + 360_000,
     )
+
+
+def died(**changes: Any) -> LedgerRow:
+    values: dict[str, Any] = {"status": Status.PROCESSING, "last_attempt_ms": NOW_MS}
+    return make_row(**values | changes)
 
 
 @pytest.mark.parametrize(
@@ -42,22 +52,34 @@ def test_started_row_tells_what_runs() -> None:
 
     assert row is not None
     assert (row.status, row.receive_count, row.max_attempts) == (Status.PROCESSING, 4, 3)
-    assert (row.last_attempt_ms, row.next_attempt_ms) == (NOW_MS + 9, None)
+    assert (row.last_attempt_ms, row.next_attempt_ms) == (NOW_MS + 360_000, None)
 
 
-def test_run_that_died_is_charged() -> None:
-    """R22 R31: a receive that the row does not know, while it is in work."""
-    row = check(make_row(status=Status.PROCESSING, receive_count=1), receive_count=2).row
+def test_run_that_died_makes_a_suspect() -> None:
+    """R10 R22 R31: charged once, and worked alone from now on; paid vectors may be stashed."""
+    admission = check(died(receive_count=1), receive_count=2)
 
+    row = admission.row
+    assert admission.verdict is Verdict.SUSPECT
     assert row is not None
     assert (row.attempts, [error.kind for error in row.errors]) == (1, ["resource"])
+    assert (row.status, row.stashed) == (Status.PENDING, True)
+
+
+def test_run_that_could_not_write_its_end_is_not_taken_for_dead() -> None:
+    """R22: a ledger that was down charges nobody: the message came back too soon for a death."""
+    row = died(receive_count=1, last_attempt_ms=NOW_MS + 300_000)
+
+    admission = check(row, receive_count=2)
+
+    assert admission.verdict is Verdict.WORK
+    assert admission.row is not None
+    assert admission.row.attempts == 0
 
 
 def test_document_that_kills_every_run_is_given_up() -> None:
     """R24 R31: it ends, with its reason, instead of killing for ever."""
-    admission = check(
-        make_row(status=Status.PROCESSING, receive_count=2, attempts=2), receive_count=3
-    )
+    admission = check(died(receive_count=2, attempts=2), receive_count=3)
 
     assert admission.verdict is Verdict.DEAD
     assert admission.row is not None

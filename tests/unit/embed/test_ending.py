@@ -17,7 +17,7 @@ from functions.embed.ending import (
 )
 from tests.builders import NOW_MS, make_row
 
-WORKED = make_row(status=Status.PROCESSING, attempts=1, stashed=True)
+WORKED = make_row(status=Status.PROCESSING, attempts=1, receive_count=1, stashed=True)
 BROKEN = Failure(FailureKind.PROVIDER_ERROR, "503")
 
 
@@ -100,7 +100,17 @@ def test_untouched_goes_back_as_it_was() -> None:
     row = row_of(conclusion)
 
     assert (row.status, row.attempts, row.errors, row.stashed) == (Status.PENDING, 1, (), True)
-    assert conclusion.again_in_seconds == 0
+    assert conclusion.again_in_seconds == 2
+
+
+def test_message_that_no_run_has_time_for_ends_with_a_reason() -> None:
+    """R27: SQS moves it after ten deliveries; the ledger knows why."""
+    row = row_of(end(Untouched(), make_row(status=Status.PROCESSING, receive_count=10)))
+
+    assert row.status is Status.FAILED_MAX_RETRIES
+    assert row.reason == (
+        "10 deliveries failed, the last one with store_unavailable: no run had time for it"
+    )
 
 
 def test_superseded_touches_no_row() -> None:

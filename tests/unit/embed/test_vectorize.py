@@ -35,6 +35,8 @@ class PickyEmbedder(HashedEmbedder):
         for text in texts:
             if "poison" in text:
                 raise RefusedRequestError(REFUSED)
+            if "strange" in text:
+                raise ZeroDivisionError
             if "busy" in text:
                 raise FailureError(THROTTLED)
             if "broken" in text:
@@ -92,6 +94,22 @@ def test_one_piece_that_is_too_large_fails_alone() -> None:
     assert bought.failed == {"0": REFUSED, "1": REFUSED}
 
 
+def test_many_documents_refused_and_none_taken_is_a_wrong_setting() -> None:
+    """R24: a parameter that the provider does not know charges no document."""
+    bought = buy(PickyEmbedder(), "poison 1", "poison 2", "poison 3")
+
+    assert {failure.kind for failure in bought.failed.values()} == {FailureKind.CONFIGURATION}
+
+
+def test_unforeseen_error_of_one_request_keeps_what_the_others_paid() -> None:
+    """R13: only its own pieces fail."""
+    bought = buy(PickyEmbedder(), "one", "strange", "three", max_tokens=10)
+
+    assert sorted(bought.paid) == ["0", "2"]
+    assert bought.failed["1"].kind is FailureKind.UNKNOWN
+    assert [type(error) for error in bought.unexpected] == [ZeroDivisionError]
+
+
 @pytest.mark.parametrize(
     ("text", "requests", "paid"),
     [("busy", 1, 0), ("broken", 3, 2)],
@@ -104,11 +122,12 @@ def test_after_a_failed_request(text: str, requests: int, paid: int) -> None:
     assert (bought.requests, len(bought.paid), len(bought.failed)) == (requests, paid, 3 - paid)
 
 
-def test_request_without_time_to_finish_is_not_sent() -> None:
+@pytest.mark.parametrize("seconds", [0, 15, 24.9])
+def test_request_without_time_to_finish_is_not_sent(seconds: float) -> None:
     """R09 R13: what the deadline leaves untouched is handed back, not failed."""
     embedder = PickyEmbedder()
 
-    bought = buy(embedder, "one", seconds=15)
+    bought = buy(embedder, "one", seconds=seconds)
 
     assert (bought.untouched, embedder.requests) == ({"0"}, [])
 

@@ -1,0 +1,63 @@
+"""A deployment whose tables and queues are moto's."""
+
+from collections.abc import Iterator
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from ops.deployment import Deployment
+from tests.builders import make_source, make_target
+
+REGION = "us-east-1"
+
+
+@pytest.fixture
+def deployment(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
+    """Return one source, one target, a ledger and dead letters."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    with mock_aws():
+        session = boto3.Session(region_name=REGION)
+        _create_tables(session)
+        sqs = session.client("sqs")
+        fifo = sqs.create_queue(QueueName="dead.fifo", Attributes={"FifoQueue": "true"})
+        standard = sqs.create_queue(QueueName="dead")
+        outputs = {
+            "SourceArticlesSettings": make_source().model_dump_json(),
+            "TargetDefaultSettings": make_target().model_dump_json(),
+            "LedgerTable": "ledger",
+            "TargetDefaultDeadLettersFifoUrl": fifo["QueueUrl"],
+            "TargetDefaultDeadLettersStandardUrl": standard["QueueUrl"],
+        }
+        yield Deployment(outputs, session)
+
+
+def _create_tables(session: boto3.Session) -> None:
+    dynamodb = session.client("dynamodb")
+    dynamodb.create_table(
+        TableName=make_source().table,
+        BillingMode="PAY_PER_REQUEST",
+        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+    )
+    dynamodb.create_table(
+        TableName="ledger",
+        BillingMode="PAY_PER_REQUEST",
+        KeySchema=[{"AttributeName": "row_key", "KeyType": "HASH"}],
+        AttributeDefinitions=[
+            {"AttributeName": "row_key", "AttributeType": "S"},
+            {"AttributeName": "open_shard", "AttributeType": "S"},
+            {"AttributeName": "due_ms", "AttributeType": "N"},
+        ],
+        GlobalSecondaryIndexes=[
+            {
+                "IndexName": "open",
+                "KeySchema": [
+                    {"AttributeName": "open_shard", "KeyType": "HASH"},
+                    {"AttributeName": "due_ms", "KeyType": "RANGE"},
+                ],
+                "Projection": {"ProjectionType": "ALL"},
+            }
+        ],
+    )

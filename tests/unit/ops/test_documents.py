@@ -1,0 +1,96 @@
+"""One document from the command line: written with its types, and its life told."""
+
+import pytest
+
+from functions.core.failure import Failure, FailureKind
+from functions.core.identity import DocumentId
+from functions.core.ledger_row import Status
+from ops.deployment import Deployment, UsageError
+from ops.documents import put, status
+from tests.builders import NOW_MS, make_row, make_source
+
+
+def stored(deployment: Deployment, name: str) -> object:
+    """Return an item as DynamoDB has it."""
+    client = deployment.client("dynamodb")
+    return client.get_item(TableName=make_source().table, Key={"id": {"S": name}})["Item"]
+
+
+def test_put_keeps_the_types_of_json(deployment: Deployment) -> None:
+    """R40: a number stays a number, with all its digits."""
+    lines = put(deployment, '{"id": "a", "body": "hello", "price": 1.10, "n": 3}', source=None)
+
+    assert lines == ["written to articles-table: see `embedq status a`"]
+    assert stored(deployment, "a") == {
+        "id": {"S": "a"},
+        "body": {"S": "hello"},
+        "price": {"N": "1.10"},
+        "n": {"N": "3"},
+    }
+
+
+def test_put_names_a_document_so_that_a_shell_takes_it(deployment: Deployment) -> None:
+    """R40: what is printed can be pasted."""
+    [line] = put(deployment, '{"id": "a b", "body": "hello"}', source=None)
+
+    assert line.endswith("`embedq status 'a b'`")
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        ("{", "the item is not JSON"),
+        ('{"id": "a", "x": NaN}', "NaN is no number of JSON"),
+        ("5", "a JSON object with at least the key id"),
+        ("null", "a JSON object with at least the key id"),
+        ('["id"]', "a JSON object with at least the key id"),
+        ('{"body": "hello"}', "a JSON object with at least the key id"),
+        ('{"id": "a", "n": 1' + 40 * "1" + "}", "more digits than DynamoDB's 38"),
+        ('{"id": ""}', "DynamoDB refused the item"),
+        ('{"id": 5}', "DynamoDB refused the item"),
+    ],
+)
+def test_put_says_what_is_wrong(deployment: Deployment, item: str, message: str) -> None:
+    """R40: one sentence for each mistake, and nothing written."""
+    with pytest.raises(UsageError, match=message):
+        put(deployment, item, source=None)
+
+    table = make_source().table
+    assert deployment.client("dynamodb").scan(TableName=table)["Count"] == 0
+
+
+def test_put_asks_for_a_source_that_exists(deployment: Deployment) -> None:
+    """R40: the known ones are named."""
+    with pytest.raises(UsageError, match="--source is one of: articles"):
+        put(deployment, '{"id": "a"}', source="books")
+
+
+def test_status_tells_the_error_history(deployment: Deployment) -> None:
+    """R28 R40: reason, times and every error with its kind."""
+    failure = Failure(FailureKind.PROVIDER_ERROR, "the provider answered 503")
+    row = make_row(
+        revision=0,
+        status=Status.FAILED_MAX_RETRIES,
+        reason="5 attempts failed",
+        attempts=5,
+        max_attempts=5,
+        failed_ms=NOW_MS,
+    )
+    deployment.ledger.write([row.with_error(failure, now_ms=NOW_MS)])
+
+    lines = status(deployment, "a", source=None, target=None)
+
+    assert lines[0] == "default/articles/a: failed_max_retries (5 attempts failed)"
+    assert "  attempts   5 of 5" in lines
+    assert lines[-2:] == [
+        "  failed     2023-11-14 22:13:20 UTC",
+        "  error      2023-11-14 22:13:20 UTC provider_error: the provider answered 503",
+    ]
+
+
+def test_status_of_an_unknown_document_says_what_that_means(deployment: Deployment) -> None:
+    """R40: never written, or completed long ago."""
+    deployment.ledger.write([make_row(revision=0, document_id=DocumentId("other"))])
+
+    with pytest.raises(UsageError, match="default/articles/a: it was never written, or"):
+        status(deployment, "a", source=None, target=None)
