@@ -567,6 +567,7 @@ def test_missing_key_explains_every_dead_letter(
     assert "configuration: the secret is empty" in (failed.reason or "")
     assert pipeline.clock() - began_ms > 4 * 60_000
     embedder.failures = []
+    pipeline.clock.advance(60)
     pipeline.queues.redrive()
     pipeline.drain()
     assert texts(pipeline) == {"a": "hello"}
@@ -600,7 +601,7 @@ def test_entry_too_large_for_the_index_is_refused_before_it_is_paid(
 ) -> None:
     """R11 R24: OpenSearch would refuse the body, every time."""
     pipeline = make_pipeline(
-        target={"chunk_tokens": 60, "dimensions": 16, "max_entry_mb": 1},
+        target={"chunk_tokens": 60, "max_chunks": 5000, "max_entry_mb": 1},
         embedders={"default": embedder},
     )
     write(pipeline, "a", "\n\n".join(PARAGRAPHS * 200))
