@@ -7,8 +7,13 @@ from functions.sweep.requeue import Requeue
 from local.memory.telemetry import MemoryTelemetry
 
 
+def requeue_step(ledger: Ledger, queue: TaskQueue) -> Requeue:
+    """Put the step together for a command, which tells its outcome by itself."""
+    return Requeue(ledger, queue, MemoryTelemetry(), lambda: time.time_ns() // 1_000_000)
+
+
 def send_open_again(ledger: Ledger, queue: TaskQueue) -> tuple[int, int]:
     """Requeue every open row now; return how many were sent, of how many."""
-    step = Requeue(ledger, queue, MemoryTelemetry(), lambda: time.time_ns() // 1_000_000)
+    step = requeue_step(ledger, queue)
     keys = [row.row_key for row in ledger.listed() if row.status.is_open]
     return step.requeue(keys), len(keys)

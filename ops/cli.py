@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from functions.core.lane import PRIORITIES
 from local import background
 from local.engines import EngineError
 from ops import dead_letters, documents, logs, recovery, statistics
@@ -131,6 +132,25 @@ def _add_operator_commands(commands: Any) -> None:
         lambda deployment, _: recovery.recover(deployment),
         "recover",
     )
+    again = _add_remote(
+        commands,
+        "requeue",
+        "send one document again, with all its attempts, at any priority",
+        lambda deployment, chosen: recovery.requeue(
+            deployment,
+            chosen.document,
+            lane=chosen.lane,
+            source=chosen.source,
+            target=chosen.target,
+        ),
+        "requeue tortoise-and-hare --lane high",
+    )
+    again.add_argument("document", help="the document's id; of a composite key: PARTITION|SORT")
+    again.add_argument(
+        "--lane", choices=[str(lane) for lane in PRIORITIES], default="normal", help="its priority"
+    )
+    again.add_argument("--source", help="which source, if there are several")
+    again.add_argument("--target", help="which target, if there are several")
     dead = commands.add_parser("dead", help="dead letters: what needs a person")
     inside = dead.add_subparsers(metavar="COMMAND", required=True)
     _add_remote(

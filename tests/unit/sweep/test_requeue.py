@@ -1,5 +1,7 @@
 """Requeue: open rows get a message again, once, under a new version."""
 
+from functions.core.identity import RowKey
+from functions.core.lane import Lane
 from functions.core.ledger_row import Status
 from functions.sweep.requeue import Requeue
 from local.memory.pipeline import MemoryPipeline
@@ -40,6 +42,32 @@ def test_requeue_takes_a_version_that_sqs_has_not_seen() -> None:
     [after] = pipeline.ledger.rows.values()
     assert after.version > before.version
     assert pipeline.queues.depth("default/normal") == 2
+
+
+def test_person_can_send_a_document_again_at_any_priority() -> None:
+    """R32: by command; a document that failed for good starts anew."""
+    pipeline = make_pipeline(target={"max_chunks": 1, "chunk_tokens": 20})
+    pipeline.tables["articles"].put({"id": "a", "body": "many words. " * 50})
+    pipeline.drain()
+    [failed] = pipeline.ledger.rows.values()
+    pipeline.tables["articles"].items.clear()
+    pipeline.tables["articles"].put({"id": "a", "body": "few words"})
+    step = Requeue(pipeline.ledger, pipeline.queues, pipeline.telemetry, pipeline.clock)
+
+    sent = step.push(failed.row_key, Lane.HIGH)
+
+    assert (failed.status, sent) == (Status.FAILED, True)
+    pipeline.run("default/high")
+    [done] = pipeline.ledger.rows.values()
+    assert (done.status, done.lane) == (Status.COMPLETED, Lane.HIGH)
+
+
+def test_unknown_document_cannot_be_sent() -> None:
+    """R32: the command says so."""
+    pipeline = make_pipeline()
+    step = Requeue(pipeline.ledger, pipeline.queues, pipeline.telemetry, pipeline.clock)
+
+    assert step.push(RowKey("default/articles/nobody"), Lane.HIGH) is False
 
 
 def test_closed_rows_are_left_alone() -> None:
