@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from functions.adapters.telemetry import make_metrics
 from tests.infrastructure.deployment import Deployed
 
 pytestmark = pytest.mark.deploy
@@ -30,6 +31,10 @@ def run(deployed: Deployed, monkeypatch: pytest.MonkeyPatch) -> Callable[..., An
         variables = {**deployed.environment, **deployed.function_environment(output)}
         for variable, value in variables.items():
             monkeypatch.setenv(variable, value)
+        # Powertools keeps dimensions for the whole process; a cold start begins without.
+        metrics = make_metrics("cold")
+        metrics.clear_metrics()
+        metrics.clear_default_dimensions()
         module, _, handler = function["Handler"].rpartition(".")
         monkeypatch.delitem(sys.modules, module, raising=False)
         return getattr(importlib.import_module(module), handler)({"Records": records}, Context())

@@ -18,7 +18,7 @@ def test_stream_is_read_from_its_beginning_and_a_bad_record_is_set_aside(
         assert mapping["StartingPosition"] == "TRIM_HORIZON"
         assert mapping["BisectBatchOnFunctionError"] is True
         assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
-        assert 0 < mapping["MaximumRetryAttempts"] < 10_000
+        assert 0 < mapping["MaximumRetryAttempts"] <= 10_000
         assert 0 < mapping["MaximumRecordAgeInSeconds"] < 24 * 60 * 60
         bucket = mapping["DestinationConfig"]["OnFailure"]["Destination"]
         assert bucket.removesuffix(".Arn") in buckets

@@ -57,7 +57,7 @@ def test_secret_without_a_key_is_a_configuration_failure(secrets: Any, stored: s
         ApiKey(secrets, NAME)(False)
 
     assert caught.value.failure == Failure(
-        FailureKind.CONFIGURATION, "the secret embedq/key is empty"
+        FailureKind.CONFIGURATION, "the secret embedq/key holds no key: fill it"
     )
 
 
