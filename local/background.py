@@ -15,6 +15,8 @@ from local.engines.records import find_running, stop_running
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 FOLDER = CHECKOUT / ".local"
+# Emptied by each demo, so that every one tells the same story.
+DEMO_FOLDER = FOLDER / "demo"
 STACK = "embedq-local"
 ENGINES = "engines"
 STATE = "stack.json"
@@ -36,7 +38,7 @@ class NotStartedError(Exception):
     """The stack did not come up; the message tells the last lines of its log."""
 
 
-def find(folder: Path = FOLDER) -> Running | None:
+def find(folder: Path) -> Running | None:
     """Return the stack that runs from a folder, if any."""
     state = folder / STATE
     if find_running(folder / ENGINES) is None or not state.exists():
@@ -44,8 +46,26 @@ def find(folder: Path = FOLDER) -> Running | None:
     return Running(**json.loads(state.read_text()))
 
 
-def up(say: Callable[[str], None], *, folder: Path = FOLDER, vectors: str = "minilm") -> Running:
-    """Start the stack and wait until it is ready; a stack that runs is found."""
+def find_any() -> tuple[Path, Running] | None:
+    """Return the stack that runs from this checkout, the demo's or another, and its folder."""
+    for folder in (FOLDER, DEMO_FOLDER):
+        running = find(folder)
+        if running is not None:
+            return folder, running
+    return None
+
+
+def up(
+    say: Callable[[str], None],
+    folder: Path,
+    *,
+    vectors: str = "minilm",
+    short_lived: bool = False,
+) -> Running:
+    """Start the stack and wait until it is ready; a stack that runs is found.
+
+    A short-lived one starts faster, and is slower under load.
+    """
     running = find(folder)
     if running is not None:
         return running
@@ -54,7 +74,10 @@ def up(say: Callable[[str], None], *, folder: Path = FOLDER, vectors: str = "min
     log = folder / LOG
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "local.daemon", str(folder), vectors],
+            [
+                *(sys.executable, "-m", "local.daemon", str(folder), vectors),
+                *(["--short-lived"] if short_lived else []),
+            ],
             cwd=CHECKOUT,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -82,8 +105,8 @@ def up(say: Callable[[str], None], *, folder: Path = FOLDER, vectors: str = "min
     return found
 
 
-def down(*, folder: Path = FOLDER) -> bool:
-    """End the stack; return whether one ran."""
+def down(folder: Path) -> bool:
+    """End the stack of a folder; return whether one ran."""
     (folder / STATE).unlink(missing_ok=True)
     return stop_running(folder / ENGINES)
 

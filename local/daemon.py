@@ -17,6 +17,7 @@ from local.stack import local_stack
 def main() -> int:
     """Run the stack until told to end."""
     folder, vectors = Path(sys.argv[1]), sys.argv[2]
+    short_lived = "--short-lived" in sys.argv
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
@@ -24,7 +25,7 @@ def main() -> int:
     def say(text: str) -> None:
         print(text, flush=True)
 
-    with local_stack(folder, log=say, vectors=vectors) as stack:
+    with local_stack(folder, log=say, vectors=vectors, short_lived=short_lived) as stack:
         running = Running(stack.endpoint_url, stack.model_origin)
         state = folder / STATE
         part = state.with_suffix(".part")

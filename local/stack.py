@@ -3,6 +3,7 @@
 Everything is read from the synthesized template; nothing outlives the process that started it.
 """
 
+import importlib
 import os
 import subprocess
 import sys
@@ -78,11 +79,12 @@ def local_stack(
     """Start everything, in the order of its needs; stop it in the other."""
     with ExitStack() as running:
         prepared = running.enter_context(ThreadPoolExecutor(1)).submit(_prepare, vectors, log)
-        model = running.enter_context(_model_server(folder, vectors))
+        model_address = running.enter_context(_model_server(folder, vectors))
         engines = running.enter_context(
             start_engines(folder / ENGINES, log=log, in_memory=in_memory, short_lived=short_lived)
         )
         prepared.result()
+        model = model_address()
         endpoint = running.enter_context(
             AwsEndpoint(EngineUrls(engines.dynamodb_url, engines.sqs_url))
         )
@@ -92,27 +94,30 @@ def local_stack(
         spec = read_stack(template, site)
         if spec.ignored:
             log(f"not run here: {', '.join(sorted(spec.ignored))}")
-        spec = create_resources(spec, site, secrets=dict.fromkeys(spec.secrets, API_KEY))
-        create_indexes(spec, engines.opensearch_url)
         place = RunnerPlace(
             folder / "runner",
             sqs_url=engines.sqs_url,
             dynamodb_url=engines.dynamodb_url,
             aws_url=endpoint.url,
             code_root=CHECKOUT / "build" / "local",
+            bytecode=CHECKOUT / "build" / "bytecode",
         )
         runner = Runner(place, spec.functions, spec.queue_mappings, spec.stream_mappings)
+        running.callback(runner.stop)
+        # The functions load while tables, queues and index are made.
+        runner.warm()
+        spec = create_resources(spec, site, secrets=dict.fromkeys(spec.secrets, API_KEY))
+        create_indexes(spec, engines.opensearch_url)
         endpoint.serve_stack(spec)
         endpoint.serve_mappings(RunnerMappings(runner, spec, place))
         _bring_back(spec, endpoint.url, log)
         runner.start()
-        running.callback(runner.stop)
         yield LocalStack(endpoint.url, model, engines.opensearch_url, spec, runner)
 
 
 @contextmanager
-def _model_server(folder: Path, vectors: str) -> Iterator[str]:
-    """Run the model server as a process of its own; return its address."""
+def _model_server(folder: Path, vectors: str) -> Iterator[Callable[[], str]]:
+    """Run the model server as a process of its own; return how to ask for its address."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
         port_file = Path(place) / "port"
@@ -129,7 +134,7 @@ def _model_server(folder: Path, vectors: str) -> Iterator[str]:
                 env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
             )
         try:
-            yield f"http://127.0.0.1:{_port(process, port_file, folder)}"
+            yield lambda: f"http://127.0.0.1:{_port(process, port_file, folder)}"
         finally:
             process.terminate()
             process.wait(10)
@@ -146,6 +151,8 @@ def _port(process: subprocess.Popen[bytes], port_file: Path, folder: Path) -> st
 
 def _prepare(vectors: str, log: Log) -> None:
     """Do what needs no engine while the engines start; what is up to date costs nothing."""
+    # moto takes over a second to import, and is needed as soon as the engines are there.
+    importlib.import_module("moto.moto_server.werkzeug_app")
     for name in FUNCTIONS:
         build(Package(name, CHECKOUT, "local"))
     log("functions packed as for Lambda, with this machine's wheels")

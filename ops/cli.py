@@ -221,7 +221,12 @@ def say(text: str) -> None:
 
 
 def _up(chosen: argparse.Namespace) -> None:
-    running = background.up(say, vectors="hashed" if chosen.hashed else "minilm")
+    found = background.find_any()
+    if found:
+        _, running = found
+    else:
+        vectors = "hashed" if chosen.hashed else "minilm"
+        running = background.up(say, background.FOLDER, vectors=vectors)
     say(
         f"The stack runs. Any AWS client reaches it with\n"
         f"  AWS_ENDPOINT_URL={running.endpoint_url} AWS_REGION=us-east-1\n"
@@ -230,4 +235,5 @@ def _up(chosen: argparse.Namespace) -> None:
 
 
 def _down(_: argparse.Namespace) -> None:
-    say("The stack is stopped." if background.down() else "No stack runs here.")
+    ended = [background.down(folder) for folder in (background.FOLDER, background.DEMO_FOLDER)]
+    say("The stack is stopped." if any(ended) else "No stack runs here.")

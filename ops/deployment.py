@@ -105,12 +105,13 @@ class Deployment:
 def connect(stage: str | None) -> Deployment:
     """Find the stack of a stage in AWS, or the one that runs here."""
     if stage is None:
-        running = background.find()
-        if running is None:
+        found = background.find_any()
+        if found is None:
             raise UsageError(
                 "no stack runs here: start one with `embedq up`, or name a stage in AWS"
                 " with --stage"
             )
+        _, running = found
         return local_deployment(running.endpoint_url, running.stack)
     return _describe(boto3.Session(), stack_name(stage), None)
 

@@ -11,7 +11,8 @@ LOOK_SECONDS = 0.3
 
 def show(function: str | None, *, follow: bool, say: Callable[[str], None]) -> None:
     """Print the functions' log lines, and go on with the new ones if asked to."""
-    folder = background.FOLDER / "runner" / "logs"
+    found = background.find_any()
+    folder = (found[0] if found else background.FOLDER) / "runner" / "logs"
     told: dict[str, int] = {}
     while True:
         paths = sorted(p for p in folder.glob("*.log") if function is None or function in p.stem)

@@ -25,7 +25,7 @@ SEPARATORS = (
 # itself, a paragraph mostly, or after one of the smaller ones in so many. So a little behind
 # an edit, the text is cut as it was before.
 ENOUGH = 2
-ANCHOR_EVERY = 4
+ANCHOR_EVERY = 2
 # A text without any structure is given to the splitter in blocks: its time grows faster than
 # the text.
 BLOCK_CHARACTERS_PER_TOKEN = 16

@@ -48,6 +48,10 @@ class FunctionPool:
             self._log_error(invocation)
         return invocation
 
+    def warm(self) -> None:
+        """Start a process before it is needed, as provisioned concurrency does."""
+        self._give_back(self._take())
+
     def kill_one(self) -> bool:
         """Kill a process, a busy one if there is any; False if there is none at all."""
         with self._lock:

@@ -19,6 +19,7 @@ class RunnerPlace:
     dynamodb_url: str  # streams too
     aws_url: str  # what functions get as AWS_ENDPOINT_URL; S3 for what failed
     code_root: Path | None = None  # build/local; None runs the checkout
+    bytecode: Path | None = None  # where compiled modules are kept; None: in the folder
     region: str = "us-east-1"
     account: str = "000000000000"
 

@@ -26,7 +26,7 @@ def make_program(function: FunctionSpec, place: RunnerPlace, address: str) -> Pr
         "AWS_LAMBDA_RUNTIME_API": address,
         "LAMBDA_TASK_ROOT": str(code),
         "_HANDLER": function.handler,
-        "PYTHONPYCACHEPREFIX": str(place.folder / "bytecode"),
+        "PYTHONPYCACHEPREFIX": str(place.bytecode or place.folder / "bytecode"),
         # A killed process must not take its last lines along.
         "PYTHONUNBUFFERED": "1",
     }

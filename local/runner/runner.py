@@ -38,6 +38,7 @@ class Runner:
         self._log = logging.FileHandler(place.folder / "runner.log", delay=True)
         self._log.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
         self._stop = threading.Event()
+        self._is_polling = False
         self._processes = Processes()
         self._pools = {
             function.name: FunctionPool(function, place, self._processes) for function in functions
@@ -56,8 +57,14 @@ class Runner:
             **{s.mapping_id: StreamMapping(s, wiring(s.mapping_id, s.function)) for s in streams},
         }
 
+    def warm(self) -> None:
+        """Start a process of each function that a mapping feeds, while other things get ready."""
+        for function in {mapping.spec.function for mapping in self._mappings.values()}:
+            self._pools[function].warm()
+
     def start(self) -> None:
         """Begin to poll."""
+        self._is_polling = True
         logger.addHandler(self._log)
         logger.propagate = False
         for mapping in self._mappings.values():
@@ -68,7 +75,7 @@ class Runner:
         self._stop.set()
         killer = threading.Timer(grace_seconds, self._close_pools)
         killer.start()
-        for mapping in self._mappings.values():
+        for mapping in self._mappings.values() if self._is_polling else ():
             mapping.join()
         killer.cancel()
         self._close_pools()

@@ -1,5 +1,6 @@
 """Runs the demo, on the real engines or in memory, and says what to try next."""
 
+import shutil
 import time
 
 from local import background
@@ -44,9 +45,14 @@ def run_demo(*, engines: str, keep: bool) -> int:
 def _tell_on_engines(began: float, *, keep: bool) -> tuple[int, bool]:
     say("Real engines: DynamoDB Local, ElasticMQ and OpenSearch; the functions as processes of")
     say("the Lambda runtime; tables, queues and mappings as the CDK's template has them.\n")
-    was_running = background.find() is not None
+    if background.find_any() is not None:
+        say("A stack runs here already. The demo starts with an empty one: embedq down")
+        return 1, True
+    shutil.rmtree(background.DEMO_FOLDER, ignore_errors=True)
     try:
-        running = background.up(lambda line: say(f"   {line}"))
+        running = background.up(
+            lambda line: say(f"   {line}"), background.DEMO_FOLDER, short_lived=not keep
+        )
     except (EngineError, background.NotStartedError) as error:
         say(f"\n{error}\nWithout engines: make demo ARGS='--engines memory'")
         return 1, False
@@ -54,10 +60,9 @@ def _tell_on_engines(began: float, *, keep: bool) -> tuple[int, bool]:
     try:
         code = _tell(LocalWorld(connect(None), running.model_origin), began)
     finally:
-        stays = keep or was_running
-        if not stays:
-            background.down()
-    return code, stays
+        if not keep:
+            background.down(background.DEMO_FOLDER)
+    return code, keep
 
 
 def _tell(world: World, began: float) -> int:

@@ -37,7 +37,8 @@ def test_work_goes_on_after_a_kill(disk_stack: DiskStack, victim: str) -> None:
     names = [articles.new_name("open") for _ in range(25)]
     for name in names:
         articles.put(name, f"A text of {name}.")
-    until(lambda: len(articles.rows(names)) == len(names), "all are in the ledger")
+    until(lambda: sum(articles.depth("normal")) == len(names), "all are in the lane")
+    until(lambda: any(row.attempts for row in articles.rows(names)), "some are under way")
 
     disk_stack.kill(victim)
 
