@@ -72,7 +72,7 @@ class Articles:
                 row.status is status and row.version > above for row in rows
             )
 
-        until(arrived, f"{names[:3]} {status}, but {[row.status for row in self.rows(names)][:3]}")
+        until(arrived, f"{', '.join(names[:3])} {status}")
         return self.rows(names)
 
     def indexed(self, name: str, body: str, **attributes: Any) -> LedgerRow:

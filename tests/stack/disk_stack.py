@@ -14,6 +14,7 @@ from tests.stack.articles import Articles, until
 
 OWNER = "the stack itself"
 START_SECONDS = 300.0
+DAEMON = (sys.executable, "-m", "local.daemon")
 
 
 class DiskStack:
@@ -30,7 +31,7 @@ class DiskStack:
             state.unlink(missing_ok=True)
             with (self._folder / background.LOG).open("ab") as log:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", "local.daemon", str(self._folder), "hashed"],
+                    [*DAEMON, str(self._folder), "hashed", "--short-lived"],
                     cwd=background.CHECKOUT,
                     stdout=log,
                     stderr=subprocess.STDOUT,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from functions.core.ledger_row import Status
 from local.model.faults import Fault, FaultKind
 from ops.verification import differences
 from tests.stack.articles import until
@@ -38,7 +39,7 @@ def test_work_goes_on_after_a_kill(disk_stack: DiskStack, victim: str) -> None:
     for name in names:
         articles.put(name, f"A text of {name}.")
     until(lambda: sum(articles.depth("normal")) == len(names), "all are in the lane")
-    until(lambda: any(row.attempts for row in articles.rows(names)), "some are under way")
+    until(lambda: Status.PROCESSING in {r.status for r in articles.rows(names)}, "work goes on")
 
     disk_stack.kill(victim)
 
