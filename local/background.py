@@ -17,6 +17,9 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 FOLDER = CHECKOUT / ".local"
 # Emptied by each demo, so that every one tells the same story.
 DEMO_FOLDER = FOLDER / "demo"
+# An index holds vectors of one model only.
+HASHED_FOLDER = FOLDER / "hashed"
+FOLDERS = (FOLDER, DEMO_FOLDER, HASHED_FOLDER)
 STACK = "embedq-local"
 ENGINES = "engines"
 STATE = "stack.json"
@@ -48,7 +51,7 @@ def find(folder: Path) -> Running | None:
 
 def find_any() -> tuple[Path, Running] | None:
     """Return the stack that runs from this checkout, the demo's or another, and its folder."""
-    for folder in (FOLDER, DEMO_FOLDER):
+    for folder in FOLDERS:
         running = find(folder)
         if running is not None:
             return folder, running

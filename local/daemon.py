@@ -13,6 +13,8 @@ from pathlib import Path
 from local.background import STATE, Running
 from local.stack import local_stack
 
+LOOK_SECONDS = 1.0
+
 
 def main() -> int:
     """Run the stack until told to end."""
@@ -31,7 +33,11 @@ def main() -> int:
         part = state.with_suffix(".part")
         part.write_text(json.dumps(asdict(running)))
         part.replace(state)
-        ended.wait()
+        # A stack without one of its engines is none: the next `up` brings everything back.
+        while not ended.wait(LOOK_SECONDS):
+            if stack.ended():
+                say(f"ended by itself: {', '.join(stack.ended())}; the whole stack stops")
+                break
         state.unlink(missing_ok=True)
     return 0
 

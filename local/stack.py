@@ -61,6 +61,7 @@ class LocalStack:
     opensearch_url: str
     spec: StackSpec
     runner: Runner
+    ended: Callable[[], tuple[str, ...]]  # names the engines that have died
 
     def client(self, service: Any) -> Any:
         """Make a client of an AWS service of this stack."""
@@ -112,7 +113,7 @@ def local_stack(
         endpoint.serve_mappings(RunnerMappings(runner, spec, place))
         _bring_back(spec, endpoint.url, log)
         runner.start()
-        yield LocalStack(endpoint.url, model, engines.opensearch_url, spec, runner)
+        yield LocalStack(endpoint.url, model, engines.opensearch_url, spec, runner, engines.ended)
 
 
 @contextmanager

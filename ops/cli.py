@@ -5,6 +5,10 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from botocore.exceptions import BotoCoreError, ClientError
+
+from functions.adapters.opensearch_http import OpenSearchError
+from functions.core.failure import FailureError
 from functions.core.lane import PRIORITIES
 from local import background
 from local.engines import EngineError
@@ -20,6 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (UsageError, EngineError, background.NotStartedError) as error:
         print(f"embedq: {error}", file=sys.stderr)
         return 2
+    except (FailureError, OpenSearchError, ClientError, BotoCoreError) as error:
+        print(f"embedq: the stack does not answer as it should: {error}", file=sys.stderr)
+        return 3
     except BrokenPipeError:
         # The reader has seen enough: `embedq logs | head`.
         sys.stdout = None
@@ -225,8 +232,8 @@ def _up(chosen: argparse.Namespace) -> None:
     if found:
         _, running = found
     else:
-        vectors = "hashed" if chosen.hashed else "minilm"
-        running = background.up(say, background.FOLDER, vectors=vectors)
+        folder = background.HASHED_FOLDER if chosen.hashed else background.FOLDER
+        running = background.up(say, folder, vectors="hashed" if chosen.hashed else "minilm")
     say(
         f"The stack runs. Any AWS client reaches it with\n"
         f"  AWS_ENDPOINT_URL={running.endpoint_url} AWS_REGION=us-east-1\n"
@@ -235,5 +242,5 @@ def _up(chosen: argparse.Namespace) -> None:
 
 
 def _down(_: argparse.Namespace) -> None:
-    ended = [background.down(folder) for folder in (background.FOLDER, background.DEMO_FOLDER)]
+    ended = [background.down(folder) for folder in background.FOLDERS]
     say("The stack is stopped." if any(ended) else "No stack runs here.")

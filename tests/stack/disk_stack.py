@@ -48,8 +48,8 @@ class DiskStack:
         engines = {one.name: one.engine for one in record.engines}
         dying = record.owner if victim == OWNER else engines[victim]
         os.kill(dying.pid, signal.SIGKILL)
-        if victim != OWNER:
-            until(lambda: not dying.is_alive(), f"{victim} is gone")
+        # A stack that lost one of its engines stops by itself.
+        until(self._has_ended, f"the stack ends without {victim}")
         self.down()
         until(lambda: not _alive(record), "no process is left")
 

@@ -38,7 +38,7 @@ def test_command_without_a_stack_says_how_to_start_one(
     command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """R40: one sentence and exit code 2, no stack trace."""
-    monkeypatch.setattr(background, "find", lambda: None)
+    monkeypatch.setattr(background, "find", lambda *_: None)
 
     assert main(command) == 2
 
