@@ -1,5 +1,6 @@
 """A process that owns all engines on a folder, for tests that kill or interrupt it."""
 
+import signal
 import sys
 from pathlib import Path
 
@@ -13,6 +14,8 @@ def tell(line: str) -> None:
 
 
 if __name__ == "__main__":
+    # A shell's background job inherits that Ctrl-C is ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with start_engines(Path(sys.argv[1]), log=tell, short_lived=True):
             tell("all ready")

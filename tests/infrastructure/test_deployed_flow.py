@@ -33,8 +33,8 @@ def run(deployed: Deployed, monkeypatch: pytest.MonkeyPatch) -> Callable[..., An
             monkeypatch.setenv(variable, value)
         # Powertools keeps dimensions for the whole process; a cold start begins without.
         metrics = make_metrics("cold")
-        metrics.clear_metrics()
         metrics.clear_default_dimensions()
+        metrics.clear_metrics()
         module, _, handler = function["Handler"].rpartition(".")
         monkeypatch.delitem(sys.modules, module, raising=False)
         return getattr(importlib.import_module(module), handler)({"Records": records}, Context())

@@ -25,5 +25,5 @@ def scripted() -> Iterator[ScriptedServer]:
 def fresh_metrics() -> None:
     """Forget the dimensions of other tests: Powertools keeps them for the whole process."""
     metrics = make_metrics("fresh")
-    metrics.clear_metrics()
     metrics.clear_default_dimensions()
+    metrics.clear_metrics()

@@ -1,6 +1,7 @@
 """A process that owns one small engine, for tests that kill it: `python -m ... FOLDER [USER]`."""
 
 import os
+import signal
 import sys
 import threading
 from pathlib import Path
@@ -14,6 +15,8 @@ COMMAND = ("/bin/sh", "-c", "sleep 600 & echo $!; wait")
 
 def main(folder: Path, mode: str) -> None:
     """Start the engine in a thread that ends, tell every pid, stop when told or interrupted."""
+    # A shell's background job inherits that Ctrl-C is ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     log = folder / "engine.log"
     log.touch()
     user = 65534 if mode == "as-nobody" else None
