@@ -1,0 +1,21 @@
+"""A pipeline in memory, with a provider that fails as told."""
+
+import pytest
+
+from local.memory.pipeline import MemoryPipeline
+from tests.builders import make_pipeline
+from tests.flow.stories import TroubledEmbedder
+
+
+@pytest.fixture
+def embedder() -> TroubledEmbedder:
+    return TroubledEmbedder()
+
+
+@pytest.fixture
+def pipeline(embedder: TroubledEmbedder) -> MemoryPipeline:
+    return make_pipeline(
+        source={"metadata": {"year": "long"}, "skip_attribute": "hidden"},
+        target={"chunk_tokens": 60},
+        embedders={"default": embedder},
+    )

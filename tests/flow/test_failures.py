@@ -1,0 +1,195 @@
+"""Stories of what fails and what becomes of it, on the in-memory engines."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from functions.core.entry import Entry, Tombstone, WriteResult
+from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.identity import EntryId
+from functions.core.ledger_row import LedgerRow, Status
+from functions.core.ports import Embedded, Swapped
+from local.memory.embedder import HashedEmbedder
+from local.memory.index import MemoryIndex
+from local.memory.ledger import MemoryLedger
+from local.memory.pipeline import MemoryPipeline
+from tests.builders import make_pipeline
+from tests.flow.stories import PARAGRAPHS, TroubledEmbedder, paid_texts, row, texts, write
+
+
+def test_failing_embedding_never_touches_the_document(
+    pipeline: MemoryPipeline, embedder: TroubledEmbedder
+) -> None:
+    """R03: the table holds just what the application wrote."""
+    embedder.failures = [Failure(FailureKind.PROVIDER_ERROR, "503")] * 100
+    write(pipeline, "a", "hello", year=1)
+    before = dict(pipeline.tables["articles"].items)
+
+    pipeline.drain()
+
+    assert pipeline.tables["articles"].items == before
+    assert len(pipeline.tables["articles"].stream) == 1
+
+
+def test_failure_backs_off_and_recovers(
+    pipeline: MemoryPipeline, embedder: TroubledEmbedder
+) -> None:
+    """R20 R28: two failures, then success; both stand in the history."""
+    embedder.failures = [
+        Failure(FailureKind.TIMEOUT, "no answer"),
+        Failure(FailureKind.PROVIDER_ERROR, "503"),
+    ]
+    write(pipeline, "a", "hello")
+
+    pipeline.drain()
+
+    done = row(pipeline, "a")
+    assert (done.status, done.attempts) == (Status.COMPLETED, 3)
+    assert [error.kind for error in done.errors] == ["timeout", "provider_error"]
+
+
+def test_hopeless_document_ends_in_the_dead_letters(
+    pipeline: MemoryPipeline, embedder: TroubledEmbedder
+) -> None:
+    """R20 R27: five attempts, then SQS's own redrive."""
+    embedder.failures = [Failure(FailureKind.PROVIDER_ERROR, "503")] * 100
+    write(pipeline, "a", "hello")
+
+    pipeline.drain()
+
+    failed = row(pipeline, "a")
+    assert (failed.status, failed.attempts) == (Status.FAILED_MAX_RETRIES, 5)
+    assert len(pipeline.queues.dead_letters()) == 1
+
+
+class BrokenIndex(MemoryIndex):
+    """Refuses the next writes."""
+
+    failures: int = 0
+
+    def write(
+        self, entries: Sequence[Entry | Tombstone], *, searchable_now: bool
+    ) -> dict[EntryId, WriteResult]:
+        if self.failures:
+            self.failures -= 1
+            raise FailureError(Failure(FailureKind.INDEX_UNAVAILABLE, "down"))
+        return super().write(entries, searchable_now=searchable_now)
+
+
+def test_vectors_are_not_paid_again_when_the_index_fails(embedder: TroubledEmbedder) -> None:
+    """R13: the retry takes them from the stash."""
+    index = BrokenIndex(16)
+    index.failures = 2
+    pipeline = make_pipeline(embedders={"default": embedder}, indexes={"default": index})
+    write(pipeline, "a", "hello")
+
+    pipeline.drain()
+
+    assert embedder.requests == [["hello"]]
+    assert texts(pipeline) == {"a": "hello"}
+
+
+def test_vectors_are_not_paid_again_when_another_request_fails(
+    embedder: TroubledEmbedder,
+) -> None:
+    """R13: a document over two requests, of which the second fails, pays for the second."""
+    pipeline = make_pipeline(
+        target={"chunk_tokens": 60, "tokens_per_request": 400}, embedders={"default": embedder}
+    )
+    write(pipeline, "a", "\n\n".join(PARAGRAPHS))
+
+    original = embedder.embed
+    calls = []
+
+    def second_fails(texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+        calls.append(len(texts))
+        if len(calls) == 2:
+            raise FailureError(Failure(FailureKind.PROVIDER_ERROR, "503"))
+        return original(texts, timeout_seconds=timeout_seconds)
+
+    embedder.embed = second_fails  # type: ignore[method-assign]
+
+    pipeline.drain()
+
+    paid = paid_texts(embedder)
+    assert len(calls) > 2
+    assert len(paid) == len(set(paid))
+    assert row(pipeline, "a").status is Status.COMPLETED
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+def test_document_that_kills_its_runs_takes_no_other_with_it() -> None:
+    """R10 R31: the nine others of its batch complete; it ends alone, with its reason."""
+
+    class DeadlyEmbedder(HashedEmbedder):
+        def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+            if any("deadly" in text for text in texts):
+                raise Killed
+            return super().embed(texts, timeout_seconds=timeout_seconds)
+
+    pipeline = make_pipeline(embedders={"default": DeadlyEmbedder(16)})
+    for number in range(5):
+        write(pipeline, f"a-{number}", f"text number {number}")
+    write(pipeline, "bad", "deadly")
+    for number in range(4):
+        write(pipeline, f"z-{number}", f"another text {number}")
+    pipeline.deliver_new()
+
+    for _ in range(12):
+        with suppress(Killed):
+            pipeline.run("default/normal")
+        pipeline.clock.advance(1000)
+    pipeline.drain()
+
+    assert len(texts(pipeline)) == 9
+    assert row(pipeline, "bad").status is Status.FAILED_MAX_RETRIES
+    assert {row.attempts for row in pipeline.ledger.rows.values() if row.document_id != "bad"} == {
+        2
+    }
+    assert len(pipeline.queues.dead_letters()) == 1
+
+
+def test_ledger_that_is_down_charges_nobody() -> None:
+    """R22 R31: the entry is written, its row cannot be: the next delivery completes it."""
+
+    class ShakyLedger(MemoryLedger):
+        failures = 0
+
+        def write(self, rows: Sequence[LedgerRow]) -> Swapped:
+            if rows and rows[0].status is Status.COMPLETED and self.failures:
+                self.failures -= 1
+                raise FailureError(Failure(FailureKind.STORE_UNAVAILABLE, "throttled"))
+            return super().write(rows)
+
+    ledger = ShakyLedger()
+    ledger.failures = 3
+    pipeline = make_pipeline(ledger=ledger)
+    write(pipeline, "a", "hello")
+
+    pipeline.drain(advance_seconds=30)
+
+    done = row(pipeline, "a")
+    assert (done.status, done.attempts, done.errors) == (Status.COMPLETED, 1, ())
+
+
+def test_missing_key_explains_every_dead_letter(
+    pipeline: MemoryPipeline, embedder: TroubledEmbedder
+) -> None:
+    """R24: nobody is charged for ten deliveries over minutes, and the ledger tells the reason."""
+    embedder.failures = [Failure(FailureKind.CONFIGURATION, "the secret is empty")] * 100
+    write(pipeline, "a", "hello")
+    began_ms = pipeline.clock()
+
+    pipeline.drain(advance_seconds=1)
+
+    failed = row(pipeline, "a")
+    assert (failed.status, failed.attempts) == (Status.FAILED_MAX_RETRIES, 0)
+    assert "configuration: the secret is empty" in (failed.reason or "")
+    assert pipeline.clock() - began_ms > 4 * 60_000
+    embedder.failures = []
+    pipeline.clock.advance(60)
+    pipeline.queues.redrive()
+    pipeline.drain()
+    assert texts(pipeline) == {"a": "hello"}

@@ -1,0 +1,72 @@
+"""Stories of lanes, targets and time, on the in-memory engines."""
+
+from functions.core.failure import Failure, FailureKind
+from functions.core.ledger_row import Status
+from local.memory.embedder import HashedEmbedder
+from local.memory.pipeline import MemoryPipeline
+from tests.builders import make_pipeline, make_source, make_target
+from tests.flow.stories import TroubledEmbedder, row, texts, write
+
+
+def test_one_targets_trouble_does_not_stop_another() -> None:
+    """R14: each target has its own lanes and provider."""
+    broken = TroubledEmbedder()
+    broken.failures = [Failure(FailureKind.CONFIGURATION, "401")] * 1000
+    pipeline = MemoryPipeline(
+        [make_source(targets=("good", "bad"))],
+        [make_target(name="good"), make_target(name="bad")],
+        embedders={"good": HashedEmbedder(16), "bad": broken},
+    )
+    pipeline.tables["articles"].put({"id": "a", "body": "hello"})
+    pipeline.deliver_new()
+
+    pipeline.run("bad/normal")
+    pipeline.run("good/normal")
+
+    good = pipeline.row("a", source="articles", target="good")
+    bad = pipeline.row("a", source="articles", target="bad")
+    assert good is not None
+    assert good.status is Status.COMPLETED
+    assert bad is not None
+    assert (bad.status, bad.attempts) == (Status.PENDING, 0)
+
+
+def test_tasks_of_a_sequential_source_are_worked_one_at_a_time() -> None:
+    """R33: while one is in flight, no other is given out."""
+    pipeline = make_pipeline(source={"ordering": "sequential"})
+    for name in ("a", "b", "c"):
+        write(pipeline, name, "hello")
+    pipeline.deliver_new()
+
+    first = pipeline.queues.receive("default/sequential-articles", 1)
+    second = pipeline.queues.receive("default/sequential-articles", 1)
+
+    assert (len(first), second) == (1, [])
+
+
+def test_bulk_work_does_not_stand_before_live_writes() -> None:
+    """R32: lanes are queues of their own."""
+    pipeline = make_pipeline(source={"priority_attribute": "priority"})
+    for number in range(50):
+        write(pipeline, f"bulk-{number}", f"old {number}", priority="bulk")
+    write(pipeline, "live", "now", priority="high")
+    pipeline.deliver_new()
+
+    pipeline.run("default/high")
+
+    assert texts(pipeline) == {"live": "now"}
+
+
+def test_batch_larger_than_its_time_is_handed_back_without_a_charge(
+    pipeline: MemoryPipeline, embedder: TroubledEmbedder
+) -> None:
+    """R09 R31: no round starts without the time to finish."""
+    write(pipeline, "a", "hello")
+    pipeline.deliver_new()
+
+    pipeline.run("default/normal", seconds=5)
+
+    assert embedder.requests == []
+    assert row(pipeline, "a").attempts == 0
+    pipeline.drain()
+    assert texts(pipeline) == {"a": "hello"}

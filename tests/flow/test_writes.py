@@ -1,0 +1,145 @@
+"""Stories of writes and edits through the whole flow, on the in-memory engines."""
+
+from functions.core.entry import Entry
+from functions.core.ledger_row import Status
+from local.memory.embedder import HashedEmbedder
+from local.memory.pipeline import MemoryPipeline
+from tests.builders import make_pipeline
+from tests.flow.stories import PARAGRAPHS, TroubledEmbedder, paid_texts, row, texts, write
+
+
+def test_write_is_found(pipeline: MemoryPipeline) -> None:
+    """R03 R12 R28: a write ends as an entry; the ledger tells its life."""
+    write(pipeline, "a", "hello world", year=2026)
+
+    pipeline.drain()
+
+    [vector] = HashedEmbedder(16).embed(["hello"], timeout_seconds=1).vectors
+    [hit] = pipeline.indexes["default"].search(vector, metadata={"year": 2026})
+    assert (hit.document_id, hit.text) == ("a", "hello world")
+    done = row(pipeline, "a")
+    assert (done.status, done.chunks_total, done.chunks_done) == (Status.COMPLETED, 1, 1)
+    assert (done.attempts, done.tokens, done.model) == (1, 2, "text-embedding-3-small")
+
+
+def test_a_b_a_within_a_second_ends_at_a(pipeline: MemoryPipeline) -> None:
+    """R04: three versions, none lost."""
+    for text in ("A", "B", "A"):
+        write(pipeline, "a", text)
+        pipeline.deliver_new()
+        pipeline.clock.advance(0.1)
+
+    pipeline.drain()
+
+    assert texts(pipeline) == {"a": "A"}
+    assert pipeline.telemetry.metrics["ChangesAccepted"] == 3
+
+
+def test_superseded_tasks_cost_no_request(
+    pipeline: MemoryPipeline, embedder: TroubledEmbedder
+) -> None:
+    """R05: three versions in the lane are one request."""
+    for text in ("one", "two", "three"):
+        write(pipeline, "a", text)
+        pipeline.deliver_new()
+
+    pipeline.drain()
+
+    assert embedder.requests == [["three"]]
+    assert pipeline.telemetry.metrics["TasksSuperseded"] == 2
+
+
+def test_metadata_alone_costs_no_request(
+    pipeline: MemoryPipeline, embedder: TroubledEmbedder
+) -> None:
+    """R06: the entry is rewritten with the vectors that it has."""
+    write(pipeline, "a", "hello", year=2025)
+    pipeline.drain()
+    write(pipeline, "a", "hello", year=2026)
+
+    pipeline.drain()
+
+    [entry] = pipeline.indexes["default"].entries.values()
+    assert isinstance(entry, Entry)
+    assert entry.metadata == {"year": 2026}
+    assert len(embedder.requests) == 1
+
+
+def test_attribute_that_is_not_shown_changes_nothing(pipeline: MemoryPipeline) -> None:
+    """R06: no task at all."""
+    write(pipeline, "a", "hello", views=1)
+    pipeline.drain()
+    version = row(pipeline, "a").version
+    write(pipeline, "a", "hello", views=2)
+
+    pipeline.drain()
+
+    assert row(pipeline, "a").version == version
+    assert pipeline.telemetry.metrics["ChangesUnchanged"] == 1
+
+
+def test_edit_of_one_paragraph_pays_for_that_paragraph(
+    pipeline: MemoryPipeline, embedder: TroubledEmbedder
+) -> None:
+    """R06: only the changed chunks are embedded."""
+    write(pipeline, "a", "\n\n".join(PARAGRAPHS))
+    pipeline.drain()
+    whole = len(paid_texts(embedder))
+    embedder.requests.clear()
+    edited = [*PARAGRAPHS[:5], "This one is new. " * 8, *PARAGRAPHS[6:]]
+    write(pipeline, "a", "\n\n".join(edited))
+
+    pipeline.drain()
+
+    assert whole >= 10
+    assert len(paid_texts(embedder)) == 1
+
+
+def test_equal_texts_of_two_documents_are_paid_once(
+    pipeline: MemoryPipeline, embedder: TroubledEmbedder
+) -> None:
+    """R09: one vector, two entries."""
+    write(pipeline, "a", "same words")
+    write(pipeline, "b", "same words")
+
+    pipeline.drain()
+
+    assert embedder.requests == [["same words"]]
+    assert texts(pipeline) == {"a": "same words", "b": "same words"}
+
+
+def test_another_index_makes_every_document_new() -> None:
+    """R06: unchanged in one index is missing in another."""
+    pipeline = make_pipeline()
+    write(pipeline, "a", "hello", views=1)
+    pipeline.drain()
+    moved = make_pipeline(target={"index": "another"}, ledger=pipeline.ledger)
+    moved.clock.advance(60)
+    moved.tables["articles"].stream.extend(pipeline.tables["articles"].stream)
+    moved.tables["articles"].put({"id": "a", "body": "hello", "views": 2})
+    moved.deliver(
+        [
+            record | {"dynamodb": record["dynamodb"] | {"SequenceNumber": "9" * 21}}
+            for record in moved.tables["articles"].stream[-1:]
+        ]
+    )
+
+    moved.run("default/normal")
+
+    assert texts(moved) == {"a": "hello"}
+
+
+def test_every_step_is_told_with_document_version_and_attempt(pipeline: MemoryPipeline) -> None:
+    """R63: ids and numbers; never the text."""
+    write(pipeline, "a", "secret words")
+
+    pipeline.drain()
+
+    names = [name for name, _ in pipeline.telemetry.events]
+    assert names == ["change_accepted", "task_started", "task_completed"]
+    assert all(fields["document_id"] == "a" for _, fields in pipeline.telemetry.events)
+    assert {fields["version"] for _, fields in pipeline.telemetry.events} == {
+        row(pipeline, "a").version
+    }
+    assert pipeline.telemetry.events[-1][1]["attempt"] == 1
+    assert "secret" not in str(pipeline.telemetry.events)
