@@ -23,6 +23,8 @@ class Mirror:
     has_ranges: bool = True
     # Files that are sent without end, until the client hangs up.
     endless: set[str] = field(default_factory=set)
+    # While there is such a file, a missing one is refused only once the client takes it.
+    taken: threading.Event = field(default_factory=threading.Event)
     hung_up: threading.Event = field(default_factory=threading.Event)
     asked: threading.Event = field(default_factory=threading.Event)
     may_answer: threading.Event = field(default_factory=threading.Event)
@@ -66,6 +68,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif self.mirror.refuse_with:
             self.send_error(self.mirror.refuse_with.pop(0))
         elif self.path not in self.mirror.files:
+            if self.mirror.endless:
+                self.mirror.taken.wait(20)
             self.send_error(404)
         else:
             self._send(self.mirror.files[self.path])
@@ -89,6 +93,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             while True:
                 self.wfile.write(bytes(65536))
+                self.mirror.taken.set()
         except OSError:
             self.mirror.hung_up.set()
 
