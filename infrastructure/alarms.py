@@ -14,6 +14,7 @@ from infrastructure.lanes import Lanes
 from infrastructure.resource_names import pascal
 
 PERIOD = Duration.minutes(5)
+HALF_AN_HOUR = 6  # periods
 # How long a task may wait before somebody should look. Bulk is meant to wait for live writes.
 OLDEST_MESSAGE_MINUTES = {
     Lane.HIGH: 5,
@@ -31,19 +32,19 @@ class Alarms(Construct):
 
     def __init__(self, scope: Construct, id_: str, *, topics: AlarmTopics) -> None:
         super().__init__(scope, id_)
-        self._topics = topics
+        self.topics = topics
 
     def watch_lanes(self, target: str, lanes: Lanes) -> None:
         """Watch each lane's oldest task, and that the DLQs stay empty."""
         for fifo, queue in lanes.dead_letters.items():
             kind = "fifo" if fifo else "standard"
-            self._alarm(
+            self.add(
                 pascal(target, "dead-letters", kind),
                 metric=queue.metric_approximate_number_of_messages_visible(
                     period=PERIOD, statistic="Maximum"
                 ),
                 above=0,
-                topic=self._topics.critical,
+                topic=self.topics.critical,
                 description=f"Target {target}: tasks are in the {kind} DLQ. Their documents are"
                 " not up to date in the index, and no retry is left. Read the reason in the"
                 " ledger or the embed log, mend it, then redrive the DLQ to its source within 14"
@@ -51,14 +52,14 @@ class Alarms(Construct):
             )
         for name, queue in lanes.queues.items():
             minutes = OLDEST_MESSAGE_MINUTES[lanes.lane_of[name]]
-            self._alarm(
+            self.add(
                 pascal(target, name, "oldest-task"),
                 metric=queue.metric_approximate_age_of_oldest_message(
                     period=PERIOD, statistic="Maximum"
                 ),
                 above=minutes * 60,
                 periods=2,
-                topic=self._topics.warning,
+                topic=self.topics.warning,
                 description=f"Target {target}, lane {name}: a task waits for more than {minutes}"
                 " minutes. Search shows old text for its document. Look for throttling or errors"
                 " of the provider or the index in the embed log; if there are none, raise the"
@@ -68,52 +69,60 @@ class Alarms(Construct):
     def watch_streams(self, enqueue: EnqueueFunction) -> None:
         """Watch that changes are taken in time, and that none ends in the bucket."""
         sources = ", ".join(enqueue.mappings)
-        self._alarm(
+        self.add(
             "IteratorAge",
             # Lambda reports the age by function: this is the slowest of its sources.
             metric=enqueue.function.metric(
                 "IteratorAge", period=PERIOD, statistic="Maximum", unit=cloudwatch.Unit.MILLISECONDS
             ),
             above=ITERATOR_AGE_MINUTES * 60 * 1000,
-            topic=self._topics.critical,
+            topic=self.topics.critical,
             description=f"Sources {sources}: enqueue is more than {ITERATOR_AGE_MINUTES} minutes"
             " behind a stream, which forgets records after 24 hours. Look for errors in the"
             " enqueue log; if there are none, raise the source's stream.parallelization in"
             " cdk.json.",
         )
         for source, mapping in enqueue.mappings.items():
-            self._alarm(
+            self.add(
                 pascal(source, "changes-set-aside"),
                 metric=_mapping_metric(mapping, "OnFailureDestinationDeliveredEventCount"),
                 above=0,
-                topic=self._topics.critical,
+                topic=self.topics.critical,
                 description=f"Source {source}: changes ran out of retries and lie in the failed"
                 " changes bucket. Their documents are not in the queue. Mend the cause shown in"
                 " the enqueue log, then write the items again: the bucket names them for 30 days.",
             )
 
-    def watch_function(self, id_: str, function: lambda_.Function, *, effect: str) -> None:
-        """Watch a function's errors and throttles."""
-        self._alarm(
+    def watch_function(
+        self, id_: str, function: lambda_.Function, *, effect: str, is_vital: bool = False
+    ) -> None:
+        """Watch a function's errors and throttles; nobody does a vital one's work meanwhile."""
+        self.add(
             pascal(id_, "errors"),
             metric=function.metric_errors(period=PERIOD, statistic="Sum"),
             above=0,
-            topic=self._topics.warning,
+            # One bad run of a ticked function is made up for by the next one: two within half an
+            # hour are told, which is also how long a tick of each 15 minutes takes to fail twice.
+            periods=HALF_AN_HOUR if is_vital else 1,
+            bad_periods=2 if is_vital else 1,
+            topic=self.topics.critical if is_vital else self.topics.warning,
             description=f"Function {id_}: calls ended in an error, a timeout or out of memory."
             f" {effect} Find the error in the function's log; a timeout or memory is raised in"
             " cdk.json.",
         )
-        self._alarm(
+        self.add(
             pascal(id_, "throttles"),
             metric=function.metric_throttles(period=PERIOD, statistic="Sum"),
             above=0,
-            topic=self._topics.warning,
+            # A long run of a ticked function makes the next tick skip: that is no trouble yet.
+            periods=HALF_AN_HOUR if is_vital else 1,
+            topic=self.topics.warning,
             description=f"Function {id_}: Lambda refused calls for lack of concurrency. {effect}"
             " Compare the account's concurrency limit and the reserves of other functions with"
             " the concurrency in cdk.json.",
         )
 
-    def _alarm(
+    def add(
         self,
         id_: str,
         *,
@@ -122,7 +131,9 @@ class Alarms(Construct):
         topic: sns.Topic,
         description: str,
         periods: int = 1,
+        bad_periods: int | None = None,
     ) -> None:
+        """Add one alarm, which tells a topic when it begins and when it ends."""
         alarm = cloudwatch.Alarm(
             self,
             id_,
@@ -131,6 +142,7 @@ class Alarms(Construct):
             threshold=above,
             comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
             evaluation_periods=periods,
+            datapoints_to_alarm=bad_periods or periods,
             # Idle queues and functions report nothing: no data means nothing is wrong.
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )

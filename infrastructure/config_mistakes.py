@@ -46,17 +46,21 @@ def mistakes_of(error: ValidationError, model: type[BaseModel]) -> list[Mistake]
     for details in error.errors(include_url=False):
         cause = details.get("ctx", {}).get("error")
         if isinstance(cause, ConfigError):
-            found += [mistake.under(details["loc"]) for mistake in cause.mistakes]
+            found += [mistake.under(_path(details)) for mistake in cause.mistakes]
         else:
             found.append(_mistake(details, model))
     return found
 
 
 def _mistake(details: ErrorDetails, model: type[BaseModel]) -> Mistake:
-    path = tuple(part for part in details["loc"] if part != "[key]")
+    path = _path(details)
     if details["type"] == "extra_forbidden":
         return Mistake(path, "unknown key", _known_keys(model, path))
     return Mistake(path, _wrong(details), _allowed(model, path))
+
+
+def _path(details: ErrorDetails) -> Path:
+    return tuple(part for part in details["loc"] if part != "[key]")
 
 
 def _wrong(details: ErrorDetails) -> str:

@@ -3,11 +3,15 @@
 from collections.abc import Iterator
 
 from functions.core.lane import Lane, queue_name
+from functions.core.settings import GuardedTarget
 from infrastructure.config_mistakes import Mistake
+from infrastructure.event_bus import bus_name
 from infrastructure.function_environment import (
+    breaker_environment,
     embed_environment,
     enqueue_environment,
     source_settings,
+    sweep_environment,
     target_settings,
     telemetry_environment,
 )
@@ -20,6 +24,7 @@ ENVIRONMENT_BYTES = 4096
 # As long as the values can get that are known only after deployment.
 _QUEUE_URL = "https://sqs.ap-southeast-1.amazonaws.com/123456789012/"
 _GENERATED_NAME = "x" * 64
+_MAPPING_ID = "x" * 36
 _GENERATED_ADDRESS = "x" * 128
 
 
@@ -35,7 +40,8 @@ def large_environments(stage: str, config: StageConfig) -> Iterator[Mistake]:
             yield Mistake(
                 ("sources",),
                 f"the environment of {function} takes about {size} bytes",
-                f"Lambda allows {ENVIRONMENT_BYTES}: use fewer sources or shorter names",
+                f"Lambda allows {ENVIRONMENT_BYTES}: use fewer sources, targets and retry.types, or"
+                " shorter names",
             )
 
 
@@ -47,7 +53,9 @@ def _expected_environments(stage: str, config: StageConfig) -> dict[str, dict[st
         for name, source in config.sources.items()
     }
     targets = {
-        name: target_settings(name, target, index=index_name(stage, name, target))
+        name: target_settings(
+            name, target, index=index_name(stage, name, target), workers=config.reserve_of(name)
+        )
         for name, target in config.targets.items()
     }
     queues = {name: _expected_queues(stage, config, name) for name in targets}
@@ -66,10 +74,30 @@ def _expected_environments(stage: str, config: StageConfig) -> dict[str, dict[st
             index_endpoint=_GENERATED_ADDRESS,
             api_key_secret=_GENERATED_ADDRESS,
             stash_bucket=_GENERATED_NAME,
+            event_bus=bus_name(config),
         )
         for name, target in targets.items()
     }
-    return {"enqueue": enqueue, **embeds}
+    sweep = sweep_environment(
+        enqueue=enqueue,
+        index_endpoint=_GENERATED_ADDRESS,
+        failed_changes_bucket=_GENERATED_NAME,
+        event_bus=bus_name(config),
+        stuck_hours=config.stuck_hours,
+    )
+    breaker = breaker_environment(
+        ledger_table=_GENERATED_NAME,
+        targets=tuple(
+            GuardedTarget(
+                name=name,
+                embed_function=_GENERATED_NAME,
+                mappings=dict.fromkeys(queues[name], _MAPPING_ID),
+                settings=target.breaker,
+            )
+            for name, target in targets.items()
+        ),
+    )
+    return {"enqueue": enqueue, **embeds, "sweep": sweep, "breaker": breaker}
 
 
 def _expected_queues(stage: str, config: StageConfig, target: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aws_cdk import aws_lambda as lambda_
 
-FOLDERS = ("enqueue", "embed", "index_setup")
+FOLDERS = ("enqueue", "embed", "index_setup", "sweep", "breaker")
 PLACEHOLDER = {folder: Path(__file__).parent / "placeholder_code" for folder in FOLDERS}
 
 

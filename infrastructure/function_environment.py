@@ -6,11 +6,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from functions.core.settings import SourceSettings, TargetSettings
+from functions.core.names import METRICS_NAMESPACE
+from functions.core.settings import GuardedTarget, SourceSettings, TargetSettings
 from infrastructure.source_config import SourceConfig
 from infrastructure.target_config import TargetConfig
-
-METRICS_NAMESPACE = "embedq"
 
 
 def source_settings(name: str, source: SourceConfig, *, table: str) -> SourceSettings:
@@ -29,7 +28,7 @@ def source_settings(name: str, source: SourceConfig, *, table: str) -> SourceSet
     )
 
 
-def target_settings(name: str, target: TargetConfig, *, index: str) -> TargetSettings:
+def target_settings(name: str, target: TargetConfig, *, index: str, workers: int) -> TargetSettings:
     return TargetSettings(
         name=name,
         provider=target.provider,
@@ -42,6 +41,11 @@ def target_settings(name: str, target: TargetConfig, *, index: str) -> TargetSet
         tokens_per_request=target.tokens_per_request,
         max_entry_mb=target.max_entry_mb,
         index=index,
+        requests_per_minute=target.requests_per_minute,
+        tokens_per_minute=target.tokens_per_minute,
+        workers=workers,
+        retry=target.retry.settings,
+        breaker=target.breaker.settings,
     )
 
 
@@ -69,6 +73,7 @@ def embed_environment(
     index_endpoint: str,
     api_key_secret: str,
     stash_bucket: str,
+    event_bus: str,
 ) -> dict[str, str]:
     return {
         "LEDGER_TABLE": ledger_table,
@@ -78,6 +83,32 @@ def embed_environment(
         "INDEX_ENDPOINT": index_endpoint,
         "API_KEY_SECRET": api_key_secret,
         "STASH_BUCKET": stash_bucket,
+        "EVENT_BUS": event_bus,
+    }
+
+
+def sweep_environment(
+    *,
+    enqueue: Mapping[str, str],
+    index_endpoint: str,
+    failed_changes_bucket: str,
+    event_bus: str,
+    stuck_hours: float,
+) -> dict[str, str]:
+    """Add to what enqueue knows: sweep does its work too, on changes that failed."""
+    return {
+        **enqueue,
+        "INDEX_ENDPOINT": index_endpoint,
+        "FAILED_CHANGES_BUCKET": failed_changes_bucket,
+        "EVENT_BUS": event_bus,
+        "STUCK_HOURS": f"{stuck_hours:g}",
+    }
+
+
+def breaker_environment(*, ledger_table: str, targets: tuple[GuardedTarget, ...]) -> dict[str, str]:
+    return {
+        "LEDGER_TABLE": ledger_table,
+        "TARGETS": _json([_given(target) for target in targets]),
     }
 
 

@@ -5,7 +5,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from functions.core.lane import Lane, queue_name
-from functions.core.retry_policy import MAX_RECEIVES
+from functions.core.next_step import MAX_RECEIVES
 from infrastructure.resource_names import (
     PLAIN_LANES,
     dead_letter_queue_name,
@@ -15,10 +15,6 @@ from infrastructure.resource_names import (
 from infrastructure.target_config import TargetConfig
 
 RETENTION = Duration.days(14)  # SQS keeps no message longer.
-# Above every backoff by visibility, so that only a task that is given up reaches the DLQ.
-# AWS asks for 6x, leaving Lambda room to retry a throttled batch, plus the batching window:
-# https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
-VISIBILITY_TIMEOUTS = 6
 
 
 class Lanes(Construct):
@@ -63,7 +59,6 @@ class Lanes(Construct):
         ]
 
     def _queue(self, lane: Lane, source: str) -> sqs.Queue:
-        timeout = VISIBILITY_TIMEOUTS * self._target.timeout_seconds
         window = self._target.bulk.window_seconds if lane is Lane.BULK else 0
         # High throughput lifts 300 calls/s to thousands, one limit for each document's group. A
         # sequential source has one group, where it would change nothing.
@@ -75,10 +70,12 @@ class Lanes(Construct):
             fifo=True if lane.is_fifo else None,
             deduplication_scope=sqs.DeduplicationScope.MESSAGE_GROUP if fast else None,
             fifo_throughput_limit=sqs.FifoThroughputLimit.PER_MESSAGE_GROUP_ID if fast else None,
-            visibility_timeout=Duration.seconds(timeout + window),
+            visibility_timeout=Duration.seconds(self._target.visibility_seconds + window),
             retention_period=RETENTION,
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=True,
+            # Above every policy's retries by visibility, so that only a task that is given up, or
+            # kills its function again and again, reaches the DLQ.
             dead_letter_queue=sqs.DeadLetterQueue(
                 queue=self.dead_letters[lane.is_fifo], max_receive_count=MAX_RECEIVES
             ),

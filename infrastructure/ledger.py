@@ -3,10 +3,9 @@
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
+from functions.core.names import OPEN_INDEX
 from infrastructure.removal import removal_policy
 from infrastructure.stage_config import StageConfig
-
-OPEN_INDEX = "open"
 
 
 class Ledger(Construct):
@@ -35,6 +34,7 @@ class Ledger(Construct):
             projection_type=dynamodb.ProjectionType.INCLUDE,
             non_key_attributes=["status", "lane"],
         )
+        self.index_arn = f"{self.table.table_arn}/index/{OPEN_INDEX}"
 
 
 def _attribute(name: str, kind: dynamodb.AttributeType) -> dynamodb.Attribute:

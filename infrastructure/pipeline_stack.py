@@ -1,19 +1,19 @@
-"""The whole pipeline in flow order: source -> enqueue -> lanes -> embed -> index. Grants here."""
+"""The whole pipeline in flow order: source -> enqueue -> lanes -> embed -> index -> caretakers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from aws_cdk import Stack
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from functions.core.settings import TargetSettings
 from infrastructure import grants
 from infrastructure.alarm_topics import AlarmTopics
 from infrastructure.alarms import Alarms
 from infrastructure.api_key import ApiKey, api_key
+from infrastructure.caretakers import add_breaker, add_sweep
 from infrastructure.embed_function import EmbedFunction
 from infrastructure.enqueue_function import EnqueueFunction
+from infrastructure.event_bus import bus_arns, bus_name
 from infrastructure.failed_changes import FailedChanges
 from infrastructure.function_environment import (
     embed_environment,
@@ -22,24 +22,16 @@ from infrastructure.function_environment import (
     target_settings,
 )
 from infrastructure.grants import allow
+from infrastructure.health_alarms import watch_health
 from infrastructure.lanes import Lanes
 from infrastructure.ledger import Ledger
 from infrastructure.outputs import Outputs
+from infrastructure.pipeline_parts import PipelineParts, TargetParts
 from infrastructure.resource_names import pascal, stack_name
 from infrastructure.source_table import SourceTable, source_table
 from infrastructure.stage_config import StageConfig, index_name
 from infrastructure.stash import Stash
 from infrastructure.vector_index import VectorIndex
-
-
-@dataclass(frozen=True)
-class Target:
-    """What the stack makes for one target."""
-
-    scope: Construct
-    settings: TargetSettings
-    lanes: Lanes
-    key: ApiKey
 
 
 class PipelineStack(Stack):
@@ -71,19 +63,37 @@ class PipelineStack(Stack):
             for name, source in config.sources.items()
         }
         self._targets = {name: self._target(name) for name in config.targets}
+        self._failed = FailedChanges(self, "FailedChanges", config=config)
+        self._enqueue_variables = enqueue_environment(
+            ledger_table=self._ledger.table.table_name,
+            sources=tuple(self._sources.values()),
+            targets=tuple(target.settings for target in self._targets.values()),
+            queues={name: target.lanes.urls for name, target in self._targets.items()},
+        )
         self._enqueue(code["enqueue"])
         self._index = VectorIndex(
             self, "Index", stage=stage, config=config, code=code["index_setup"]
         )
         self._stash = Stash(self, "Stash", config=config)
-        for name in self._targets:
-            self._embed(name, code["embed"])
+        embeds = {name: self._embed(name, code["embed"]) for name in self._targets}
         self._finish_index()
+        self._care(
+            PipelineParts(
+                stage=stage,
+                config=config,
+                ledger=self._ledger,
+                targets=self._targets,
+                embeds=embeds,
+                index=self._index,
+                failed=self._failed,
+            ),
+            code,
+        )
         self._outputs.add("StashBucket", self._stash.bucket.bucket_name)
         self._outputs.add("LedgerTable", self._ledger.table.table_name)
         self._outputs.add_topics(self._topics)
 
-    def _target(self, name: str) -> Target:
+    def _target(self, name: str) -> TargetParts:
         config = self._config.targets[name]
         scope = Construct(self, pascal("target", name))
         lanes = Lanes(
@@ -96,23 +106,23 @@ class PipelineStack(Stack):
         )
         self._alarms.watch_lanes(name, lanes)
         key = api_key(scope, "ApiKey", target_name=name, target=config, config=self._config)
-        index = index_name(self._stage, name, config)
-        return Target(scope, target_settings(name, config, index=index), lanes, key)
+        settings = target_settings(
+            name,
+            config,
+            index=index_name(self._stage, name, config),
+            workers=self._config.reserve_of(name),
+        )
+        return TargetParts(scope, settings, lanes, key)
 
     def _enqueue(self, code: lambda_.Code) -> None:
-        failed = FailedChanges(self, "FailedChanges", config=self._config)
+        failed = self._failed
         enqueue = EnqueueFunction(
             self,
             "Enqueue",
             stage=self._stage,
             config=self._config,
             code=code,
-            environment=enqueue_environment(
-                ledger_table=self._ledger.table.table_name,
-                sources=tuple(self._sources.values()),
-                targets=tuple(target.settings for target in self._targets.values()),
-                queues={name: target.lanes.urls for name, target in self._targets.items()},
-            ),
+            environment=self._enqueue_variables,
         )
         for name, source in self._config.sources.items():
             table = self._tables[name]
@@ -137,7 +147,7 @@ class PipelineStack(Stack):
         self._outputs.add("EnqueueFunction", enqueue.function.function_name)
         self._outputs.add("FailedChangesBucket", failed.bucket.bucket_name)
 
-    def _embed(self, name: str, code: lambda_.Code) -> None:
+    def _embed(self, name: str, code: lambda_.Code) -> EmbedFunction:
         target = self._targets[name]
         fed_by = tuple(self._config.sources_of(name))
         embed = EmbedFunction(
@@ -155,6 +165,7 @@ class PipelineStack(Stack):
                 index_endpoint=self._index.endpoint,
                 api_key_secret=target.key.arn,
                 stash_bucket=self._stash.bucket.bucket_name,
+                event_bus=bus_name(self._config),
             ),
         )
         embed.read(target.lanes, after=self._index.indexes[name])
@@ -163,6 +174,13 @@ class PipelineStack(Stack):
         allow(embed.role, grants.SEND_TASKS, target.lanes.arns(fifo_only=True))
         allow(embed.role, grants.READ_ITEMS, [table.arn for table in tables])
         allow(embed.role, grants.SWAP_ROWS, [self._ledger.table.table_arn])
+        allow(
+            embed.role,
+            grants.READ_AND_CHANGE_ITEM,
+            [self._ledger.table.table_arn],
+            only=grants.control_items(name),
+        )
+        allow(embed.role, grants.PUT_EVENTS, bus_arns(self, self._config), only=grants.OWN_EVENTS)
         allow(embed.role, grants.READ_SECRET, [target.key.arn])
         allow(embed.role, grants.DECRYPT, _keys(*tables, target.key))
         allow(embed.role, grants.LIST_BUCKET, [self._stash.bucket.bucket_arn])
@@ -179,6 +197,27 @@ class PipelineStack(Stack):
             f"embed-{name}", embed.function, effect="Tasks wait in their lanes and are tried again."
         )
         self._outputs.add_target(target.settings, lanes=target.lanes, embed=embed, key=target.key)
+        return embed
+
+    def _care(self, parts: PipelineParts, code: Mapping[str, lambda_.Code]) -> None:
+        sweep = add_sweep(self, parts, code=code["sweep"], enqueue=self._enqueue_variables)
+        breaker = add_breaker(self, parts, code=code["breaker"])
+        self._alarms.watch_function(
+            "sweep",
+            sweep.function,
+            effect="Parked, stuck and healing documents wait until it runs again.",
+            is_vital=True,
+        )
+        self._alarms.watch_function(
+            "breaker",
+            breaker.function,
+            effect="Lanes are neither paused in an outage nor brought back after one.",
+            is_vital=True,
+        )
+        watch_health(self._alarms, self._stage)
+        self._outputs.add("SweepFunction", sweep.function.function_name)
+        self._outputs.add("BreakerFunction", breaker.function.function_name)
+        self._outputs.add("EventBus", bus_name(self._config) or "none")
 
     def _finish_index(self) -> None:
         setup = self._index.setup

@@ -13,6 +13,9 @@ from infrastructure.function_environment import telemetry_environment
 from infrastructure.removal import removal_policy, set_retention
 from infrastructure.stage_config import StageConfig
 
+# A tick that waited longer is late for its minute, and Lambda keeps no younger age.
+TICK_AGE = Duration.minutes(1)
+
 
 class PythonFunction(Construct):
     """Run functions/<folder>/handler.py."""
@@ -31,6 +34,7 @@ class PythonFunction(Construct):
         memory_mb: int,
         reserved_concurrency: int | None = None,
         recursive_loop: lambda_.RecursiveLoop = lambda_.RecursiveLoop.TERMINATE,
+        is_ticked: bool = False,
     ) -> None:
         super().__init__(scope, id_)
         logs_ = logs.LogGroup(self, "Logs", removal_policy=removal_policy(config))
@@ -55,6 +59,9 @@ class PythonFunction(Construct):
             memory_size=memory_mb,
             reserved_concurrent_executions=reserved_concurrency,
             recursive_loop=recursive_loop,
+            # What a tick left undone, the next one does: Lambda need not retry or keep it.
+            retry_attempts=0 if is_ticked else None,
+            max_event_age=TICK_AGE if is_ticked else None,
             tracing=lambda_.Tracing.ACTIVE,
             log_group=logs_,
         )

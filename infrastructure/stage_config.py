@@ -46,7 +46,15 @@ class StageConfig(ConfigModel):
     alarm_emails: AlarmEmailsConfig = Field(
         AlarmEmailsConfig(), description="{warning: [...], critical: [...]}"
     )
-    enabled: bool = Field(True, description="true or false (whether Lambda reads stream and lanes)")
+    completion_events: bool = Field(
+        True, description="true or false (whether each document's end is told on the event bus)"
+    )
+    stuck_hours: float = Field(
+        24, ge=1, le=720, description="1 to 720; a task without news for so long is sent again"
+    )
+    enabled: bool = Field(
+        True, description="true or false (whether streams and lanes are read and schedules run)"
+    )
 
     def sources_of(self, target: str) -> dict[str, SourceConfig]:
         return {name: s for name, s in self.sources.items() if target in s.targets}

@@ -15,6 +15,8 @@ from infrastructure.stage_config import StageConfig, index_name
 # A DLQ's allow policy names at most ten queues, and high and normal are two of them:
 # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SetQueueAttributes.html
 SEQUENTIAL_SOURCES = 8
+# A row's key begins with its target's name; these two begin the keys of other items.
+RESERVED_TARGETS = ("control", "sweep")
 
 
 def broken_rules(stage: str, config: StageConfig) -> list[Mistake]:
@@ -23,6 +25,7 @@ def broken_rules(stage: str, config: StageConfig) -> list[Mistake]:
     if mistakes:
         return mistakes
     return [
+        *_reserved_names(config),
         *_idle_targets(config),
         *_small_reserves(config),
         *_crowded_dead_letters(config),
@@ -41,6 +44,13 @@ def _unknown_targets(config: StageConfig) -> Iterator[Mistake]:
             if target not in config.targets:
                 path = ("sources", name, "targets")
                 yield Mistake(path, f'"{target}" is no target of this stage', f"one of {known}")
+
+
+def _reserved_names(config: StageConfig) -> Iterator[Mistake]:
+    for target in config.targets:
+        if target in RESERVED_TARGETS:
+            allowed = f"any name but {' and '.join(RESERVED_TARGETS)}"
+            yield Mistake(("targets", target), "is a name of embedq's own", allowed)
 
 
 def _idle_targets(config: StageConfig) -> Iterator[Mistake]:

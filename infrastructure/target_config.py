@@ -1,12 +1,15 @@
 """What cdk.json says about a target: provider, model, index, and how much runs at once."""
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, StringConstraints, model_validator
 
 from functions.core.lane import Lane
+from infrastructure.breaker_config import BreakerConfig
 from infrastructure.config_mistakes import ConfigError, ConfigModel, Mistake
+from infrastructure.retry_config import RetryConfig
 from infrastructure.source_config import KeyArn
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -28,6 +31,9 @@ SecretArn = Annotated[
     ),
 ]
 _RANGE = "2 to 1000 calls of embed at once"
+# AWS asks for 6x, leaving Lambda room to retry a throttled batch:
+# https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
+VISIBILITY_TIMEOUTS = 6
 
 
 class ConcurrencyConfig(ConfigModel):
@@ -126,6 +132,25 @@ class TargetConfig(ConfigModel):
     bulk: BulkConfig = Field(BulkConfig(), description="{batch_size, window_seconds}")
     memory_mb: int = Field(1024, ge=128, le=10_240, description="128 to 10240")
     timeout_seconds: int = Field(120, ge=60, le=900, description="60 to 900")
+    requests_per_minute: int | None = Field(
+        None, ge=1, description="the account's limit at the provider, where it sends no headers"
+    )
+    tokens_per_minute: int | None = Field(
+        None,
+        ge=1,
+        description="the account's limit at the provider, at least tokens_per_request",
+    )
+    retry: RetryConfig = Field(
+        RetryConfig(), description="{default, types, max_hide_seconds, healing}"
+    )
+    breaker: BreakerConfig = Field(
+        BreakerConfig(),
+        description="{window_seconds, least_requests, failure_ratio, probe_after_seconds}",
+    )
+
+    @property
+    def visibility_seconds(self) -> int:
+        return VISIBILITY_TIMEOUTS * self.timeout_seconds
 
     @property
     def vector_dimensions(self) -> int:
@@ -134,18 +159,40 @@ class TargetConfig(ConfigModel):
 
     @model_validator(mode="after")
     def _combinations(self) -> "TargetConfig":
-        mistakes = [*self._provider_mistakes(), *self._dimension_mistakes()]
-        if self.tokens_per_request < self.chunk_tokens:
-            mistakes.append(
-                Mistake(
-                    ("tokens_per_request",),
-                    f"{self.tokens_per_request} holds not even one chunk",
-                    f"{self.chunk_tokens} (chunk_tokens) to 300000",
-                )
-            )
+        mistakes = [
+            *self._provider_mistakes(),
+            *self._dimension_mistakes(),
+            *self._token_mistakes(),
+            *self._hiding_mistakes(),
+        ]
         if mistakes:
             raise ConfigError(mistakes)
         return self
+
+    def _token_mistakes(self) -> Iterator[Mistake]:
+        if self.tokens_per_request < self.chunk_tokens:
+            yield Mistake(
+                ("tokens_per_request",),
+                f"{self.tokens_per_request} holds not even one chunk",
+                f"{self.chunk_tokens} (chunk_tokens) to 300000",
+            )
+        # The provider answers such a request with 429 for ever: waiting never helps.
+        if self.tokens_per_minute is not None and self.tokens_per_minute < self.tokens_per_request:
+            yield Mistake(
+                ("tokens_per_minute",),
+                f"{self.tokens_per_minute} is less than one request may hold",
+                f"at least {self.tokens_per_request}, or a smaller tokens_per_request",
+            )
+
+    def _hiding_mistakes(self) -> Iterator[Mistake]:
+        # A message that is hidden for longer than its queue hides any would come back early
+        # whenever that one call of embed fails.
+        if self.retry.max_hide_seconds > self.visibility_seconds:
+            yield Mistake(
+                ("retry", "max_hide_seconds"),
+                f"{self.retry.max_hide_seconds} is longer than the lanes' visibility timeout",
+                f"at most {self.visibility_seconds}, {VISIBILITY_TIMEOUTS} x timeout_seconds",
+            )
 
     def _provider_mistakes(self) -> list[Mistake]:
         mistakes = []

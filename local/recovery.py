@@ -2,6 +2,7 @@
 
 import time
 
+from functions.core.ledger_row import Group
 from functions.core.ports import Ledger, TaskQueue
 from functions.sweep.requeue import Requeue
 from local.memory.telemetry import MemoryTelemetry
@@ -15,5 +16,5 @@ def requeue_step(ledger: Ledger, queue: TaskQueue) -> Requeue:
 def send_open_again(ledger: Ledger, queue: TaskQueue) -> tuple[int, int]:
     """Requeue every open row now; return how many were sent, of how many."""
     step = requeue_step(ledger, queue)
-    keys = [row.row_key for row in ledger.listed() if row.status.is_open]
+    keys = [row.row_key for row in ledger.listed([Group.OPEN, Group.PARKED])]
     return step.requeue(keys), len(keys)

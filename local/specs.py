@@ -1,4 +1,4 @@
-"""What the template describes and one-machine mode runs: functions, queues, tables, mappings."""
+"""What the template describes and one-machine mode runs: functions, queues, tables and more."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -53,6 +53,17 @@ class StreamMappingSpec:
 
 
 @dataclass(frozen=True)
+class ScheduleSpec:
+    """A rule that runs a function at a steady rate."""
+
+    rule: str
+    function: str
+    every_seconds: int
+    payload: str  # the event, as JSON text
+    enabled: bool
+
+
+@dataclass(frozen=True)
 class QueueSpec:
     """A queue with all its attributes, as CreateQueue takes them."""
 
@@ -81,6 +92,7 @@ class StackSpec:
     functions: Sequence[FunctionSpec]
     queue_mappings: Sequence[QueueMappingSpec]
     stream_mappings: Sequence[StreamMappingSpec]
+    schedules: Sequence[ScheduleSpec] = ()
     custom_resources: Sequence[Mapping[str, Any]] = field(default_factory=list)
     outputs: Mapping[str, str] = field(default_factory=dict)
     ignored: Mapping[str, int] = field(default_factory=dict)  # resource type -> how many

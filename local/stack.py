@@ -38,6 +38,7 @@ from local.template.stage import LocalAddresses, LocalModel
 from local.template.synthesis import local_template
 from scripts.build_zips import FUNCTIONS, Package, build
 
+EVENTS = "events.jsonl"
 API_KEY = "local"  # the model server takes any
 MODEL_START_SECONDS = 60.0
 # Made of the checkout alone, so that a new folder needs no new synthesis.
@@ -46,6 +47,7 @@ TEMPLATES = CHECKOUT / "build" / "templates"
 MODELS = {"minilm": LocalModel(), "hashed": LocalModel("text-embedding-3-small", 1536)}
 
 Log = Callable[[str], None]
+Change = Callable[[StackSpec], StackSpec]
 
 
 class StackError(Exception):
@@ -62,10 +64,16 @@ class LocalStack:
     spec: StackSpec
     runner: Runner
     ended: Callable[[], tuple[str, ...]]  # names the engines that have died
+    events_file: Path  # what was sent to EventBridge, one event a line
 
     def client(self, service: Any) -> Any:
         """Make a client of an AWS service of this stack."""
         return _client(service, self.endpoint_url)
+
+
+def unchanged(spec: StackSpec) -> StackSpec:
+    """Run the stack as the template has it."""
+    return spec
 
 
 @contextmanager
@@ -76,8 +84,12 @@ def local_stack(
     vectors: str = "minilm",
     in_memory: bool = False,
     short_lived: bool = False,
+    change: Change = unchanged,
 ) -> Iterator[LocalStack]:
-    """Start everything, in the order of its needs; stop it in the other."""
+    """Start everything, in the order of its needs; stop it in the other.
+
+    `change` may shorten what the template says before anything is made: timeouts, schedules.
+    """
     with ExitStack() as running:
         prepared = running.enter_context(ThreadPoolExecutor(1)).submit(_prepare, vectors, log)
         model_address = running.enter_context(_model_server(folder, vectors))
@@ -87,12 +99,14 @@ def local_stack(
         prepared.result()
         model = model_address()
         endpoint = running.enter_context(
-            AwsEndpoint(EngineUrls(engines.dynamodb_url, engines.sqs_url))
+            AwsEndpoint(
+                EngineUrls(engines.dynamodb_url, engines.sqs_url), events_file=folder / EVENTS
+            )
         )
         site = Site(STACK, endpoint.url)
         addresses = LocalAddresses(engines.opensearch_url, f"{model}/v1")
         template = local_template(addresses, cache=TEMPLATES, model=MODELS[vectors])
-        spec = read_stack(template, site)
+        spec = change(read_stack(template, site))
         if spec.ignored:
             log(f"not run here: {', '.join(sorted(spec.ignored))}")
         place = RunnerPlace(
@@ -103,17 +117,28 @@ def local_stack(
             code_root=CHECKOUT / "build" / "local",
             bytecode=CHECKOUT / "build" / "bytecode",
         )
-        runner = Runner(place, spec.functions, spec.queue_mappings, spec.stream_mappings)
+        runner = Runner(
+            place, spec.functions, spec.queue_mappings, spec.stream_mappings, spec.schedules
+        )
         running.callback(runner.stop)
         # The functions load while tables, queues and index are made.
         runner.warm()
         spec = create_resources(spec, site, secrets=dict.fromkeys(spec.secrets, API_KEY))
         create_indexes(spec, engines.opensearch_url)
         endpoint.serve_stack(spec)
+        endpoint.serve_functions(runner)
         endpoint.serve_mappings(RunnerMappings(runner, spec, place))
         _bring_back(spec, endpoint.url, log)
         runner.start()
-        yield LocalStack(endpoint.url, model, engines.opensearch_url, spec, runner, engines.ended)
+        yield LocalStack(
+            endpoint_url=endpoint.url,
+            model_origin=model,
+            opensearch_url=engines.opensearch_url,
+            spec=spec,
+            runner=runner,
+            ended=engines.ended,
+            events_file=folder / EVENTS,
+        )
 
 
 @contextmanager

@@ -8,11 +8,12 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from functions.adapters.opensearch_http import OpenSearchError
+from functions.core.control import Part
 from functions.core.failure import FailureError
 from functions.core.lane import PRIORITIES
 from local import background
 from local.engines import EngineError
-from ops import dead_letters, documents, logs, recovery, statistics
+from ops import breakers, dead_letters, documents, logs, recovery, statistics, stuck
 from ops.deployment import Deployment, UsageError, connect
 
 
@@ -46,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_local_commands(commands)
     _add_document_commands(commands)
     _add_operator_commands(commands)
+    _add_breaker_commands(commands)
     return parser
 
 
@@ -132,6 +134,17 @@ def _add_operator_commands(commands: Any) -> None:
         "stats",
         "stats --stage prod",
     )
+    waiting = _add_remote(
+        commands,
+        "stuck",
+        "list open documents that nothing happens to, oldest first",
+        lambda deployment, chosen: stuck.stuck(deployment, hours=chosen.hours),
+        "stuck",
+        "stuck --hours 1 --stage prod",
+    )
+    waiting.add_argument(
+        "--hours", type=float, default=24.0, help="for how long at least (default: 24)"
+    )
     _add_remote(
         commands,
         "recover",
@@ -167,6 +180,39 @@ def _add_operator_commands(commands: Any) -> None:
         lambda deployment, _: dead_letters.dead_list(deployment),
         "dead list",
     )
+
+
+def _add_breaker_commands(commands: Any) -> None:
+    _add_remote(
+        commands,
+        "breakers",
+        "tell which targets are stopped, since when and why",
+        lambda deployment, _: breakers.breakers(deployment),
+        "breakers --stage prod",
+    )
+    _add_switch(commands, "pause", "stop the work of a target; nothing is lost", breakers.pause)
+    _add_switch(commands, "resume", "let a stopped target go on, lane by lane", breakers.resume)
+
+
+def _add_switch(commands: Any, name: str, summary: str, switch: Callable[..., list[str]]) -> None:
+    added = _add_remote(
+        commands,
+        name,
+        summary,
+        lambda deployment, chosen: switch(
+            deployment, target=chosen.target, part=chosen.part, reason=chosen.reason
+        ),
+        f'{name} --reason "the key is being replaced"',
+        f'{name} --part index --stage prod --reason "the domain is being resized"',
+    )
+    added.add_argument("--reason", required=True, help="why: it is logged and shown")
+    added.add_argument(
+        "--part",
+        choices=[str(part) for part in Part],
+        default=str(Part.PROVIDER),
+        help="of the provider deletes go on, of the index nothing does (default: provider)",
+    )
+    added.add_argument("--target", help="which target, if there are several")
 
 
 def _add(

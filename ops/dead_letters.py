@@ -1,6 +1,6 @@
 """Dead letters, as the ledger explains them. Nothing is received: looking hides messages."""
 
-from functions.core.ledger_row import LedgerRow
+from functions.core.ledger_row import Group, LedgerRow
 from ops.deployment import Deployment
 from ops.statistics import queue_depth
 
@@ -28,7 +28,7 @@ def failed_rows(deployment: Deployment, target: str) -> list[LedgerRow]:
     """Return the rows of a target that have failed, newest first."""
     keys = [
         row.row_key
-        for row in deployment.ledger.listed()
+        for row in deployment.ledger.listed([Group.FAILED])
         if row.status.is_failed and row.row_key.startswith(f"{target}/")
     ]
     rows = [row for row in deployment.ledger.read(keys).values() if row.status.is_failed]

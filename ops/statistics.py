@@ -4,16 +4,24 @@ from collections import Counter
 from typing import Any
 
 from functions.adapters.opensearch_http import segment
-from functions.core.ledger_row import Status
+from functions.core.ledger_row import Group, Status
 from ops.deployment import Deployment
 
+OPEN_OR_FAILED = (Group.OPEN, Group.PARKED, Group.HEALING, Group.FAILED)
+SHOWN = (
+    Status.PENDING,
+    Status.PROCESSING,
+    Status.FAILED,
+    Status.FAILED_MAX_RETRIES,
+    Status.PARTIALLY_COMPLETED,
+)
 DEPTHS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
 
 
 def stats(deployment: Deployment) -> list[str]:
     """Count documents by status, and messages by lane."""
     by_target: dict[str, Counter[Status]] = {name: Counter() for name in deployment.targets}
-    for row in deployment.ledger.listed():
+    for row in deployment.ledger.listed(OPEN_OR_FAILED):
         # Rows of a target that is no longer deployed have no lanes and no index.
         if (name := row.row_key.split("/")[0]) in by_target:
             by_target[name][row.status] += 1
@@ -22,17 +30,9 @@ def stats(deployment: Deployment) -> list[str]:
         searchable = _searchable(deployment, deployment.targets[name].index)
         lines.append(f"target {name}")
         lines.append(f"  searchable {searchable}")
-        lines += [f"  {status:<10} {counts[status]}" for status in OPEN_AND_FAILED]
+        lines += [f"  {status:<10} {counts[status]}" for status in SHOWN]
         lines += [f"  {line}" for line in _depths(deployment, name)]
     return lines
-
-
-OPEN_AND_FAILED = (
-    Status.PENDING,
-    Status.PROCESSING,
-    Status.FAILED,
-    Status.FAILED_MAX_RETRIES,
-)
 
 
 def _searchable(deployment: Deployment, index: str) -> int:

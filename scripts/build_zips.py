@@ -16,7 +16,7 @@ from pathlib import Path
 from scripts import import_walk, package_folder
 
 ROOT = Path(__file__).resolve().parent.parent
-FUNCTIONS = ("enqueue", "embed", "index_setup")
+FUNCTIONS = ("enqueue", "embed", "index_setup", "sweep", "breaker")
 # https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 LAMBDA_UNZIPPED_LIMIT_BYTES = 250 * 1024 * 1024
 # Amazon Linux 2023, which python3.13 runs on, has glibc 2.34.

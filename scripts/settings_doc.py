@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any, get_args
 
@@ -10,6 +11,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from functions.core.retry_policy import PRESETS, RetryPolicy
 from infrastructure.stage_config import StageConfig
 
 PATH = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
@@ -22,24 +24,54 @@ yours. A mistake fails synth, with one line that names the setting and what is a
 | setting | default | allowed |
 |---|---|---|
 """
+PRESETS_OPENING = """
+## Retry presets
+
+What a name under `retry` stands for. A part of each wait, as named, is random and taken off.
+
+| preset | attempts | waits between them | random |
+|---|---|---|---|
+"""
 
 
 def settings_page() -> str:
     """Write the page."""
-    return OPENING + "".join(
-        f"| `{path}` | {default} | {allowed} |\n" for path, default, allowed in _rows(StageConfig)
+    settings = "".join(
+        f"| `{path}` | {default} | {allowed} |\n"
+        for path, default, allowed in _rows(StageConfig, "", set())
     )
+    presets = "".join(
+        f"| `{name}` | {policy.max_attempts} | {_waits(policy)} | {policy.jitter:.0%} |\n"
+        for name, policy in PRESETS.items()
+    )
+    return OPENING + settings + PRESETS_OPENING + presets
 
 
-def _rows(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, str, str]]:
+def _waits(policy: RetryPolicy) -> str:
+    delays = [policy.delay_seconds(attempts) for attempts in range(1, policy.max_attempts)]
+    runs = [(delay, len(list(same))) for delay, same in groupby(delays)]
+    return ", ".join(_wait(delay) + (f" ({n} times)" if n > 1 else "") for delay, n in runs)
+
+
+def _wait(seconds: float) -> str:
+    if not seconds:
+        return "none"
+    return f"{seconds / 60:g} min" if seconds % 60 == 0 else f"{seconds:g} s"
+
+
+def _rows(
+    model: type[BaseModel], prefix: str, known: set[type[BaseModel]]
+) -> Iterator[tuple[str, str, str]]:
+    """Describe a model's fields, and those of each model inside it once."""
     for name, field in model.model_fields.items():
         path = f"{prefix}{name}"
         inner = _model_in(field.annotation)
         allowed = (field.description or "").replace("|", "\\|").replace("\n", "\\n")
         yield path, _default(field), allowed
-        if inner is not None:
+        if inner is not None and inner not in known:
+            known.add(inner)
             middle = ".<name>." if _is_mapping(field.annotation) else "."
-            yield from _rows(inner, f"{path}{middle}")
+            yield from _rows(inner, f"{path}{middle}", known)
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:

@@ -14,16 +14,16 @@ from functions.adapters.store_errors import store_failures
 from functions.core.change import Position
 from functions.core.identity import DocumentId, RowKey
 from functions.core.lane import Lane
-from functions.core.ledger_row import ErrorRecord, LedgerRow, Status
+from functions.core.ledger_row import ErrorRecord, Group, LedgerRow, Status
+from functions.core.names import OPEN_INDEX
 from functions.core.ports import Listed, Swapped
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-# Open and failed rows are spread over this many partitions of the sparse index: a hot one
+# The rows of each group are spread over this many partitions of the sparse index: a hot one
 # would throttle the writes to the table itself.
 OPEN_SHARDS = 32
-OPEN_INDEX = "open"
 PARALLEL_WRITES = 8
 
 
@@ -54,31 +54,50 @@ class DynamoDbLedger:
                     swapped.lost[row.row_key] = standing
         return swapped
 
-    def listed(self) -> Iterator[Listed]:
-        """Yield every row that is open or failed, as the sparse index knows it."""
-        pages = self._client.get_paginator("query")
-        for shard in range(OPEN_SHARDS):
-            with store_failures(f"reading the index of table {self._table}"):
-                for page in pages.paginate(
-                    TableName=self._table,
-                    IndexName=OPEN_INDEX,
-                    KeyConditionExpression="open_shard = :shard",
-                    ExpressionAttributeValues={":shard": {"S": f"{shard:02}"}},
-                ):
-                    yield from map(_listed, page["Items"])
+    def remove(self, row: LedgerRow) -> bool:
+        """Delete the row if it stands at this revision; return whether."""
+        with store_failures(f"writing table {self._table}"):
+            try:
+                self._client.delete_item(
+                    TableName=self._table, Key={"row_key": {"S": row.row_key}}, **_standing_at(row)
+                )
+            except ClientError as error:
+                if error.response["Error"]["Code"] != "ConditionalCheckFailedException":
+                    raise
+                return False
+        return True
+
+    def listed(
+        self, groups: Sequence[Group], *, due_ms: int | None = None, first_shard: int = 0
+    ) -> Iterator[Listed]:
+        """Yield the rows of these groups as the sparse index knows them, those due at most."""
+        for number in range(OPEN_SHARDS):
+            shard = (first_shard + number) % OPEN_SHARDS
+            for group in groups:
+                yield from self._shard(group, shard, due_ms)
+
+    def _shard(self, group: Group, shard: int, due_ms: int | None) -> Iterator[Listed]:
+        condition = "open_shard = :shard"
+        values: dict[str, Any] = {":shard": {"S": _open_shard(group, shard)}}
+        if due_ms is not None:
+            condition += " AND due_ms <= :due"
+            values[":due"] = {"N": str(due_ms)}
+        pages = self._client.get_paginator("query").paginate(
+            TableName=self._table,
+            IndexName=OPEN_INDEX,
+            KeyConditionExpression=condition,
+            ExpressionAttributeValues=values,
+        )
+        with store_failures(f"reading the index of table {self._table}"):
+            for page in pages:
+                for item in page["Items"]:
+                    yield _listed(item, shard)
 
     def _swap(self, row: LedgerRow) -> tuple[bool, LedgerRow | None]:
         stored = replace(row, revision=row.revision + 1)
         condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(row_key)"}
         if row.revision:
-            # The time of creation tells a row that expired and came back from its former self.
-            condition = {
-                "ConditionExpression": "revision = :revision AND created_ms = :created_ms",
-                "ExpressionAttributeValues": {
-                    ":revision": {"N": str(row.revision)},
-                    ":created_ms": {"N": str(row.created_ms)},
-                },
-            }
+            condition = _standing_at(row)
         with store_failures(f"writing table {self._table}"):
             try:
                 self._client.put_item(
@@ -111,9 +130,9 @@ def to_item(row: LedgerRow) -> dict[str, Any]:
         "status": str(row.status),
         "errors": [{"at_ms": e.at_ms, "kind": e.kind, "message": e.message} for e in row.errors],
     }
-    if row.status.is_open or row.status.is_failed:
-        item["open_shard"] = open_shard(row.row_key)
-        item["due_ms"] = row.next_attempt_ms or row.queued_ms
+    if row.group is not None:
+        item["open_shard"] = _open_shard(row.group, shard_of(row.row_key))
+        item["due_ms"] = row.due_ms
     return to_dynamodb(item)
 
 
@@ -141,15 +160,31 @@ def from_item(item: dict[str, Any]) -> LedgerRow:
     )
 
 
-def _listed(item: dict[str, Any]) -> Listed:
+def _listed(item: dict[str, Any], shard: int) -> Listed:
     return Listed(
         row_key=RowKey(item["row_key"]["S"]),
         status=Status(item["status"]["S"]),
         lane=Lane(item["lane"]["S"]),
         due_ms=int(item["due_ms"]["N"]),
+        shard=shard,
     )
 
 
-def open_shard(key: RowKey) -> str:
-    """Name the partition of the sparse index that a row belongs to."""
-    return f"{int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], 'big') % OPEN_SHARDS:02}"
+def _standing_at(row: LedgerRow) -> dict[str, Any]:
+    # The time of creation tells a row that expired and came back from its former self.
+    return {
+        "ConditionExpression": "revision = :revision AND created_ms = :created_ms",
+        "ExpressionAttributeValues": {
+            ":revision": {"N": str(row.revision)},
+            ":created_ms": {"N": str(row.created_ms)},
+        },
+    }
+
+
+def shard_of(key: RowKey) -> int:
+    """Spread the rows over the partitions of the sparse index."""
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big") % OPEN_SHARDS
+
+
+def _open_shard(group: Group, shard: int) -> str:
+    return f"{group}-{shard:02}"

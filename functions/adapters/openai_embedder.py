@@ -8,6 +8,7 @@ import numpy as np
 import openai
 import orjson
 
+from functions.adapters.rate_limit_headers import allowance
 from functions.adapters.retry_after import retry_after_seconds
 from functions.core.failure import (
     Failure,
@@ -16,7 +17,7 @@ from functions.core.failure import (
     RefusedRequestError,
     TooLargeRequestError,
 )
-from functions.core.ports import Embedded
+from functions.core.ports import Allowance, Embedded
 from functions.core.settings import TargetSettings
 
 if TYPE_CHECKING:
@@ -41,12 +42,13 @@ class OpenAiEmbedder:
             # Not before: a missing key is a failure of the provider, not of the process.
             self._client = _client(self._target, self._api_key(False))
         try:
-            body = self._create(self._client, texts, timeout_seconds)
+            answer = self._create(self._client, texts, timeout_seconds)
         except openai.AuthenticationError as refused:
-            body = self._create_with_fresh_key(self._client, refused, texts, timeout_seconds)
+            answer = self._create_with_fresh_key(self._client, refused, texts, timeout_seconds)
         except openai.OpenAIError as error:
             raise _failure(error) from error
-        return _parse(body, len(texts), self._target.dimensions)
+        body, allowed = answer
+        return _parse(body, allowed, len(texts), self._target.dimensions)
 
     def _create_with_fresh_key(
         self,
@@ -54,7 +56,7 @@ class OpenAiEmbedder:
         refused: openai.AuthenticationError,
         texts: Sequence[str],
         timeout_seconds: float,
-    ) -> bytes:
+    ) -> tuple[bytes, Allowance]:
         # The key may have been rotated since this process started.
         key = self._api_key(True)
         if key == client.api_key:
@@ -66,7 +68,9 @@ class OpenAiEmbedder:
         except openai.OpenAIError as error:
             raise _failure(error) from error
 
-    def _create(self, client: openai.OpenAI, texts: Sequence[str], timeout_seconds: float) -> bytes:
+    def _create(
+        self, client: openai.OpenAI, texts: Sequence[str], timeout_seconds: float
+    ) -> tuple[bytes, Allowance]:
         options: dict[str, Any] = {}
         # Many compatible providers refuse the parameter too; what they send is checked.
         if self._target.model not in FIXED_DIMENSIONS and self._target.provider != "compatible":
@@ -79,7 +83,7 @@ class OpenAiEmbedder:
             timeout=timeout_seconds,
             **options,
         )
-        return answer.content
+        return answer.content, allowance(answer.headers)
 
 
 def _client(target: TargetSettings, api_key: str) -> openai.OpenAI:
@@ -94,7 +98,7 @@ def _client(target: TargetSettings, api_key: str) -> openai.OpenAI:
     return openai.OpenAI(api_key=api_key, base_url=target.base_url, max_retries=0)
 
 
-def _parse(body: bytes, count: int, dimensions: int) -> Embedded:
+def _parse(body: bytes, allowed: Allowance, count: int, dimensions: int) -> Embedded:
     """Take nothing on trust: a wrong vector in the index is worse than none."""
     try:
         answer = orjson.loads(body)
@@ -114,7 +118,7 @@ def _parse(body: bytes, count: int, dimensions: int) -> Embedded:
             raise _wrong("a vector holds NaN or infinity")
         if not vector.any():
             raise _wrong("a vector is all zeros")
-    return Embedded(vectors, tokens)
+    return Embedded(vectors, tokens, allowed)
 
 
 def _vector(embedding: str | list[float]) -> "Vector":

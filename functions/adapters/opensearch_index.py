@@ -1,5 +1,6 @@
 """The k-NN index: entries written in bulk under external versions, read back for reuse."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from functions.core.identity import EntryId
 MAX_BODY_BYTES = 8_000_000
 # An answer with vectors is large: 300 chunks of 1,536 dimensions are 5 MB.
 MAX_READ_ENTRIES = 5
-READ_FIELDS = "deleted,content_hash,reason,chunks.hash,chunks.vector"
+READ_FIELDS = "deleted,content_hash,reason,chunks_failed,chunks.hash,chunks.vector"
 
 
 class OpenSearchIndex:
@@ -35,10 +36,8 @@ class OpenSearchIndex:
                 {"ids": list(ids[start : start + MAX_READ_ENTRIES])},
                 query={"_source_includes": READ_FIELDS},
             )
+            _refuse_errors(answer["docs"])
             for doc in answer["docs"]:
-                if "error" in doc:
-                    # 200 with an error in each: taken for absent, all would be paid again.
-                    raise unavailable(f"reading answered {doc['error'].get('type')}")
                 if doc.get("found"):
                     found[EntryId(doc["_id"])] = _stored(doc)
         return found
@@ -59,6 +58,38 @@ class OpenSearchIndex:
                 results[EntryId(item["index"]["_id"])] = _result(item["index"])
         return results
 
+    def remove(self, tombstones: Mapping[EntryId, int]) -> list[EntryId]:
+        """Delete entries, each with the version above its own; return those that are gone."""
+        if not tombstones:
+            return []
+        held = self._held(list(tombstones))
+        gone = [name for name in tombstones if name not in held]
+        old = [name for name, version in held.items() if version <= tombstones[name]]
+        if not old:
+            return gone
+        body = b"".join(_deletion(name, tombstones[name] + 1) for name in old)
+        answer = self._call("POST", "_bulk", body, query={})
+        # 404: somebody else was faster. 409: somebody has written, or deleted it just now.
+        return gone + [
+            EntryId(item["delete"]["_id"])
+            for item in answer["items"]
+            if item["delete"]["status"] in (200, 404)
+        ]
+
+    def _held(self, ids: Sequence[EntryId]) -> dict[EntryId, float]:
+        """Return the versions that the index holds; no version is above that of a live entry.
+
+        Asked first also because a delete with an external version creates an index that is
+        missing: require_alias does not hold for deletes.
+        """
+        answer = self._call("POST", "_mget", {"ids": list(ids)}, query={"_source": "deleted"})
+        _refuse_errors(answer["docs"])
+        return {
+            EntryId(doc["_id"]): doc["_version"] if doc["_source"]["deleted"] else math.inf
+            for doc in answer["docs"]
+            if doc.get("found")
+        }
+
     def _call(self, method: str, action: str, body: object, *, query: Mapping[str, str]) -> Any:
         try:
             return self._http.call(method, f"{segment(self._alias)}/{action}", body, query=query)
@@ -68,6 +99,18 @@ class OpenSearchIndex:
             # The reason of a refused body may quote the document: only its type is told.
             told = f"OpenSearch answered 400 {error.kind}" if error.status == 400 else str(error)
             raise FailureError(Failure(kind, told)) from error
+
+
+def _refuse_errors(docs: Sequence[Mapping[str, Any]]) -> None:
+    # 200 with an error in each: taken for absent, all would be paid again.
+    for doc in docs:
+        if "error" in doc:
+            raise unavailable(f"reading answered {doc['error'].get('type')}")
+
+
+def _deletion(name: EntryId, version: int) -> bytes:
+    action = {"_id": name, "version": version, "version_type": "external"}
+    return orjson.dumps({"delete": action}) + b"\n"
 
 
 def _bodies(
@@ -119,6 +162,7 @@ def _source(entry: Entry | Tombstone) -> bytes:
             "type": entry.type,
             "metadata": entry.metadata,
             "written_ms": entry.written_ms,
+            "chunks_failed": entry.chunks_failed,
             "chunks": [
                 {"text": chunk.text, "hash": chunk.hash, "vector": chunk.vector}
                 for chunk in entry.chunks
@@ -137,6 +181,7 @@ def _stored(doc: Mapping[str, Any]) -> StoredEntry:
         reason=source.get("reason"),
         vectors={c["hash"]: np.asarray(c["vector"], dtype=np.float32) for c in chunks},
         chunks=len(chunks),
+        chunks_failed=source.get("chunks_failed", 0),
     )
 
 

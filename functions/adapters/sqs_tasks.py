@@ -5,18 +5,21 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from functions.adapters.store_errors import store_failures
 from functions.core.batches import batches
 from functions.core.ports import Message
 from functions.core.task import Task
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_sqs.literals import QueueAttributeNameType
     from mypy_boto3_sqs.type_defs import (
         ChangeMessageVisibilityBatchRequestEntryTypeDef,
         SendMessageBatchRequestEntryTypeDef,
     )
 
 MAX_BATCH = 10
+DEPTH: "QueueAttributeNameType" = "ApproximateNumberOfMessages"
 
 
 class SqsTasks:
@@ -54,6 +57,15 @@ class SqsTasks:
             for batch in batches(mine, MAX_BATCH):
                 unheard += self._hide(url or "", batch)
         return unheard
+
+    def waiting(self, target: str) -> dict[str, int]:
+        """Return how many messages wait in each queue of a target, hidden ones not counted."""
+        return {name: self._depth(url) for name, url in self._queues.get(target, {}).items()}
+
+    def _depth(self, url: str) -> int:
+        with store_failures(f"asking for the depth of queue {url.rsplit('/', 1)[-1]}"):
+            answer = self._client.get_queue_attributes(QueueUrl=url, AttributeNames=[DEPTH])
+        return int(answer["Attributes"][DEPTH])
 
     def _hide(self, url: str, messages: Sequence[tuple[Message, int]]) -> list[Message]:
         entries: list[ChangeMessageVisibilityBatchRequestEntryTypeDef] = [

@@ -1,4 +1,4 @@
-"""Errors of DynamoDB and S3 -> failures."""
+"""Errors of DynamoDB, S3 and SQS -> failures."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

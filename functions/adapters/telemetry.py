@@ -5,19 +5,29 @@ from typing import Any
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
+from functions.core.names import METRICS_NAMESPACE
+
 WARNINGS = frozenset(
     {
+        "breaker_paused",
         "change_rejected",
+        "changes_not_replayed",
+        "control_unreadable",
+        "cooldown_started",
         "ledger_failed",
         "message_malformed",
+        "probe_failed",
+        "reconcile_failed",
+        "requeue_held_back",
         "round_failed",
         "stash_failed",
         "task_failed",
         "task_not_sent",
     }
 )
-ERRORS = frozenset({"task_given_up"})
-NAMESPACE = "embedq"
+ERRORS = frozenset({"breaker_opened", "sweep_job_failed", "task_exhausted", "task_given_up"})
+# These are worth knowing when they are zero.
+GAUGES = frozenset({"BreakerOpen", "StuckDocuments"})
 UNITS = {"Milliseconds": MetricUnit.Milliseconds, "Bytes": MetricUnit.Bytes}
 
 
@@ -29,7 +39,7 @@ def make_logger(service: str) -> Logger:
 
 def make_metrics(service: str) -> Metrics:
     """Make the metrics of a function."""
-    return Metrics(namespace=NAMESPACE, service=service)
+    return Metrics(namespace=METRICS_NAMESPACE, service=service)
 
 
 class PowertoolsTelemetry:
@@ -50,7 +60,7 @@ class PowertoolsTelemetry:
 
     def count(self, metric: str, value: float = 1) -> None:
         """Add to a metric; the name's last word is its unit, if it is one."""
-        if value or metric.endswith("Milliseconds"):
+        if value or metric in GAUGES or metric.endswith("Milliseconds"):
             unit = next((u for word, u in UNITS.items() if metric.endswith(word)), None)
             self._metrics.add_metric(name=metric, unit=unit or MetricUnit.Count, value=value)
 

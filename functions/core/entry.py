@@ -35,6 +35,7 @@ class Entry:
     metadata: Mapping[str, Any]
     chunks: tuple[Chunk, ...]
     written_ms: int
+    chunks_failed: int = 0  # that have no vector, and never will
 
     @property
     def entry_id(self) -> EntryId:
@@ -71,6 +72,7 @@ class StoredEntry:
     reason: str | None = None
     vectors: Mapping[str, "Vector"] = field(default_factory=dict)  # by chunk hash
     chunks: int = 0
+    chunks_failed: int = 0
 
 
 class Written(StrEnum):

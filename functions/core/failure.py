@@ -15,6 +15,7 @@ class FailureKind(StrEnum):
     INDEX_REJECTED = "index_rejected"
     STORE_UNAVAILABLE = "store_unavailable"
     RESOURCE = "resource"
+    PAUSED = "paused"  # a breaker is open: nothing was asked
     UNKNOWN = "unknown"
 
     @property
@@ -30,6 +31,7 @@ class FailureKind(StrEnum):
             FailureKind.CONFIGURATION,
             FailureKind.INDEX_BUSY,
             FailureKind.STORE_UNAVAILABLE,
+            FailureKind.PAUSED,
         )
 
 

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import takewhile
 
 from functions.core.change import Position
-from functions.core.failure import Failure
+from functions.core.failure import Failure, FailureKind
 from functions.core.identity import DocumentId, RowKey, row_key
 from functions.core.lane import Lane
 from functions.core.task import Task
@@ -31,6 +32,20 @@ class Status(StrEnum):
     @property
     def is_failed(self) -> bool:
         return self in (Status.FAILED, Status.FAILED_MAX_RETRIES)
+
+    @property
+    def is_searchable(self) -> bool:
+        return self in (Status.COMPLETED, Status.PARTIALLY_COMPLETED)
+
+
+class Group(StrEnum):
+    """The rows that the sparse index lists, by who looks for them."""
+
+    OPEN = "open"  # a message is on its way or being worked
+    PARKED = "parked"  # the sweep is to send it when it is due
+    HEALING = "healing"  # failed for now: the sweep sends it when it is due and all is quiet
+    FAILED = "failed"  # a person is to look, and may retry it
+    DELETED = "deleted"  # its tombstone is to be purged
 
 
 @dataclass(frozen=True)
@@ -59,6 +74,7 @@ class LedgerRow:
     # Of the stored row that this one was read from, 0 before the first write. Every write
     # compares it, so that none is lost.
     revision: int = 0
+    type: str = ""  # of the document, where it is known: chooses the retry policy
     operation: str = "upsert"  # what the last change or run meant: upsert or delete
     status: Status = Status.PENDING
     attempts: int = 0  # tries that count, of this version's change
@@ -66,6 +82,11 @@ class LedgerRow:
     receive_count: int = 0  # of the message that was worked last
     last_attempt_ms: int | None = None
     next_attempt_ms: int | None = None
+    waits: int = 0  # failures that charged nobody, since the last one that did
+    parked: bool = False  # no message is on its way: the sweep sends it at next_attempt_ms
+    sent: bool = True  # False: a message may be missing, the sweep makes sure of it
+    heals: int = 0  # tries after the attempts ran out
+    failing_since_ms: int | None = None  # when they ran out
     completed_ms: int | None = None
     failed_ms: int | None = None
     reason: str | None = None  # why it was skipped or failed
@@ -84,6 +105,34 @@ class LedgerRow:
     @property
     def row_key(self) -> RowKey:
         return row_key(self.target, self.source, self.document_id)
+
+    @property
+    def timeouts(self) -> int:
+        """Count how often in a row the provider did not answer in time for this change."""
+        kinds = [error.kind for error in reversed(self.errors)]
+        trailing = len(list(takewhile(lambda kind: kind == FailureKind.TIMEOUT, kinds)))
+        return min(trailing, self.attempts)
+
+    @property
+    def is_healing(self) -> bool:
+        return self.status is Status.FAILED and self.next_attempt_ms is not None
+
+    @property
+    def group(self) -> Group | None:
+        """Tell who looks for it; None: nothing is owed."""
+        if self.status.is_open:
+            return Group.PARKED if self.parked or not self.sent else Group.OPEN
+        if self.is_healing:
+            return Group.HEALING
+        if self.status.is_failed or self.status is Status.PARTIALLY_COMPLETED:
+            return Group.FAILED
+        return Group.DELETED if self.status is Status.DELETED else None
+
+    @property
+    def due_ms(self) -> int:
+        """Order it within its group: by what it waits for, or by when it was last touched."""
+        touched = (self.last_attempt_ms, self.completed_ms, self.failed_ms)
+        return self.next_attempt_ms or max(self.queued_ms, *(at or 0 for at in touched))
 
     @property
     def task(self) -> Task:

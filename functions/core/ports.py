@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from functions.core.control import Breaker, Control, Cooldown, Part
 from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult
 from functions.core.identity import EntryId, ItemKey, RowKey
 from functions.core.lane import Lane
-from functions.core.ledger_row import LedgerRow, Status
+from functions.core.ledger_row import Group, LedgerRow, Status
 from functions.core.settings import SourceSettings
 from functions.core.task import Task
 
@@ -30,11 +31,29 @@ class Message:
 
 
 @dataclass(frozen=True)
+class Budget:
+    """What the provider still takes, and when it takes everything again."""
+
+    left: int
+    reset_seconds: float
+    limit: int | None = None  # None: it did not say
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """The provider's limits as the headers of an answer tell them; None: they do not."""
+
+    requests: Budget | None = None
+    tokens: Budget | None = None
+
+
+@dataclass(frozen=True)
 class Embedded:
     """Vectors in the order of the texts, and what they cost."""
 
     vectors: Sequence["Vector"]
     tokens: int
+    allowance: Allowance = Allowance()
 
 
 class InvocationContext(Protocol):
@@ -58,8 +77,16 @@ class Ledger(Protocol):
     def write(self, rows: Sequence[LedgerRow]) -> "Swapped":
         """Write each row over the revision that it was read at, or where there is none."""
 
-    def listed(self) -> Iterator["Listed"]:
-        """Yield every row that is open or failed, as the sparse index knows it."""
+    def remove(self, row: LedgerRow) -> bool:
+        """Delete the row if it stands at this revision; return whether."""
+
+    def listed(
+        self, groups: Sequence[Group], *, due_ms: int | None = None, first_shard: int = 0
+    ) -> Iterator["Listed"]:
+        """Yield the rows of these groups as the sparse index knows them, those due at most.
+
+        Shard by shard, from `first_shard` around to the one before it; each shard by due time.
+        """
 
 
 @dataclass(frozen=True)
@@ -70,6 +97,7 @@ class Listed:
     status: Status
     lane: Lane
     due_ms: int
+    shard: int = 0
 
 
 @dataclass(frozen=True)
@@ -87,6 +115,9 @@ class TaskQueue(Protocol):
     def hide(self, messages: Sequence[tuple[Message, int]]) -> list[Message]:
         """Let each message come back after so many seconds; return those that will not listen."""
 
+    def waiting(self, target: str) -> dict[str, int]:
+        """Return how many messages wait in each queue of a target, hidden ones not counted."""
+
 
 class Embedder(Protocol):
     def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
@@ -102,6 +133,12 @@ class VectorIndex(Protocol):
     ) -> dict[EntryId, WriteResult]:
         """Write each entry under its external version."""
 
+    def remove(self, tombstones: Mapping[EntryId, int]) -> list[EntryId]:
+        """Delete entries, each with the version above its own; return those that are gone.
+
+        What holds a newer version than the given one stays, and is not returned.
+        """
+
 
 class Stash(Protocol):
     def read(self, key: RowKey) -> Mapping[str, "Vector"]:
@@ -109,6 +146,57 @@ class Stash(Protocol):
 
     def write(self, key: RowKey, vectors: Mapping[str, "Vector"]) -> None:
         """Keep paid vectors of a row for its next attempt."""
+
+
+class ControlStore(Protocol):
+    """One small item per target: its breakers and its cooldown, seen by all workers."""
+
+    def read(self, target: str) -> Control:
+        """Return the item, or an untroubled one; raise a FailureError where it is unreadable."""
+
+    def count(
+        self, target: str, part: Part, *, window_ms: int, successes: int, failures: int
+    ) -> Breaker:
+        """Add to the counts of a window, a newer one from zero; return the breaker.
+
+        What comes late, for a window that is over, is dropped.
+        """
+
+    def swap(self, target: str, part: Part, before: Breaker, after: Breaker) -> bool:
+        """Change the state of a breaker, if it is still as it was before; counts stay."""
+
+    def cool(self, target: str, *, until_ms: int, after: int) -> Cooldown:
+        """Note a throttled request: no worker asks before then; return the cooldown.
+
+        `after` is the number of throttles that its sender knew: of many that came at the same
+        time, one raises the number, and the one that must wait longest decides.
+        """
+
+    def claim(self, target: str, *, now_ms: int, until_ms: int) -> bool:
+        """Be the one worker that asks after a cooldown, until it knows more; return whether."""
+
+    def warm(self, target: str, *, after: int) -> None:
+        """End the cooldown that had so many throttles: a request has passed."""
+
+
+class Mappings(Protocol):
+    """The event source mappings between the lanes and embed."""
+
+    def state(self, mapping: str) -> str:
+        """Return what AWS calls its state: Enabled, Disabling and so on."""
+
+    def switch(self, mapping: str, *, enabled: bool) -> bool:
+        """Turn it on or off; return whether AWS took it, or is still busy with the last change."""
+
+
+class Prober(Protocol):
+    def probe(self, function: str, parts: Sequence[Part]) -> dict[Part, str | None] | None:
+        """Let embed try each part once: what failed, or None; None where nobody had time."""
+
+
+class Announcer(Protocol):
+    def announce(self, endings: Sequence[Mapping[str, Any]]) -> list[int]:
+        """Tell the world how documents ended; return the positions that were not taken."""
 
 
 class Telemetry(Protocol):

@@ -1,61 +1,104 @@
-"""When to try again: values in, a decision out; nothing here waits or stores."""
+"""How often to try, and how long to wait in between. Pure: nothing here waits or stores."""
 
-from dataclasses import dataclass
+from enum import StrEnum
 
-from functions.core.failure import Failure
+from pydantic import Field
 
-# The longest that a task hides behind its visibility timeout: a newer version of the same
-# document waits no longer than this behind an older one's backoff.
-MAX_HIDE_SECONDS = 120.0
-# The redrive policy of every lane: the receive after this one finds the message dead.
-MAX_RECEIVES = 10
+from functions.core.failure import FailureKind
+from functions.core.frozen import Frozen
 
 
-@dataclass(frozen=True)
-class RetryAfter:
-    """Hide the message, then try again."""
-
-    delay_seconds: float
-
-
-@dataclass(frozen=True)
-class GiveUp:
-    """Let SQS move the message to the dead letters."""
-
-    reason: str
-    is_permanent: bool
+class Strategy(StrEnum):
+    IMMEDIATE = "immediate"
+    LINEAR = "linear"
+    EXPONENTIAL = "exponential"
+    SCHEDULE = "schedule"
 
 
-@dataclass(frozen=True)
-class RetryPolicy:
-    """Exponential backoff with jitter, never above the cap."""
+class Backoff(Frozen):
+    """The number of attempts, and the delay after each."""
 
     max_attempts: int = 5
+    strategy: Strategy = Strategy.EXPONENTIAL
     base_seconds: float = 4.0
-    cap_seconds: float = MAX_HIDE_SECONDS
+    cap_seconds: float = 120.0
+    # Of the strategy "schedule": one delay after each attempt; the last one repeats.
+    schedule_seconds: tuple[float, ...] = ()
+    # The share of a delay that is random. It is taken off: the cap stays the cap.
+    jitter: float = 0.0
 
-    def next_step(
-        self, failure: Failure, *, attempts: int, receives: int, jitter: float
-    ) -> RetryAfter | GiveUp:
-        """Decide after `attempts` that counted and `receives` of the message, these included;
-        jitter is in [0, 1)."""
-        last = f"the last one with {failure.kind}: {failure.message}"
-        if failure.kind.is_permanent:
-            return GiveUp(f"{failure.kind}: {failure.message}", is_permanent=True)
-        if failure.kind.spends_attempt and attempts >= self.max_attempts:
-            return GiveUp(f"{attempts} attempts failed, {last}", is_permanent=False)
-        if receives >= MAX_RECEIVES:
-            # SQS moves it now, whosever fault it was: the ledger must know.
-            return GiveUp(f"{receives} deliveries failed, {last}", is_permanent=False)
-        asked = failure.retry_after_seconds or 0.0
-        delay = max(asked, self.backoff_seconds(receives, jitter=jitter))
-        return RetryAfter(min(delay, self.cap_seconds))
+    def delay_seconds(self, attempts: int, *, jitter: float = 0.0) -> float:
+        """Wait so long after `attempts` that failed; `jitter` is in [0, 1)."""
+        full = min(self._full_seconds(max(attempts, 1)), self.cap_seconds)
+        return full * (1 - self.jitter * jitter)
 
-    def backoff_seconds(self, receives: int, *, jitter: float) -> float:
-        """Double with each delivery, so that failures that charge nobody slow down too."""
-        ceiling = min(self.base_seconds * 2.0 ** max(receives - 1, 0), self.cap_seconds)
-        # Half of the delay is random, so that a batch that failed together comes back apart.
-        return ceiling * (1 + jitter) / 2
+    def _full_seconds(self, attempts: int) -> float:
+        match self.strategy:
+            case Strategy.IMMEDIATE:
+                return 0.0
+            case Strategy.LINEAR:
+                return self.base_seconds * attempts
+            case Strategy.EXPONENTIAL:
+                # Above 2^60 the cap has decided long ago, and a float would overflow.
+                return self.base_seconds * 2.0 ** min(attempts - 1, 60)
+            case Strategy.SCHEDULE:
+                return self.schedule_seconds[min(attempts, len(self.schedule_seconds)) - 1]
 
 
-DEFAULT_POLICY = RetryPolicy()
+class RetryPolicy(Backoff):
+    """What a document type gets; a kind of failure may have a backoff of its own."""
+
+    kinds: dict[FailureKind, Backoff] = Field(default_factory=dict)
+    # The kinds that are tried again at all; None: every one that may pass.
+    retryable: tuple[FailureKind, ...] | None = None
+
+    def backoff(self, kind: FailureKind) -> Backoff:
+        return self.kinds.get(kind, self)
+
+    def attempts_of(self, kind: FailureKind) -> int:
+        """Return how many attempts a failure of this kind is given."""
+        if self.retryable is not None and kind not in self.retryable:
+            return 1
+        return self.backoff(kind).max_attempts
+
+
+MINUTE = 60.0
+
+STANDARD = RetryPolicy(jitter=0.5)
+PRESETS: dict[str, RetryPolicy] = {
+    # Five attempts within about a minute; half of each delay is random.
+    "standard": STANDARD,
+    # At once, three times more.
+    "immediate": RetryPolicy(max_attempts=4, strategy=Strategy.IMMEDIATE),
+    # 1, 5, 10, 20, 40 and then every 60 minutes, for about a day.
+    "patient": RetryPolicy(
+        max_attempts=29,
+        strategy=Strategy.SCHEDULE,
+        schedule_seconds=tuple(n * MINUTE for n in (1, 5, 10, 20, 40, 60)),
+        cap_seconds=60 * MINUTE,
+    ),
+    # 2, 4, 8, 16 and then every 30 seconds.
+    "capped": RetryPolicy(max_attempts=7, base_seconds=2.0, cap_seconds=30.0),
+    # 5, 10, 20, 40 and then every 60 minutes.
+    "slow-3": RetryPolicy(max_attempts=3, base_seconds=5 * MINUTE, cap_seconds=60 * MINUTE),
+    "slow-5": RetryPolicy(max_attempts=5, base_seconds=5 * MINUTE, cap_seconds=60 * MINUTE),
+    # 1, 2 and 4 seconds.
+    "quick": RetryPolicy(max_attempts=4, base_seconds=1.0, cap_seconds=4.0),
+}
+
+
+class RetrySettings(Frozen):
+    """How a target retries: by document type, and what comes after the last attempt."""
+
+    default: RetryPolicy = STANDARD
+    types: dict[str, RetryPolicy] = Field(default_factory=dict)
+    # A delay up to this hides the message in its queue; a longer one is kept by the ledger, so
+    # that a newer version of the document does not wait behind it.
+    max_hide_seconds: float = 120.0
+    # After the last attempt a failure that may pass is tried again after these delays, the last
+    # one repeating, while the live lanes are quiet.
+    heal_after_seconds: tuple[float, ...] = tuple(n * MINUTE for n in (1, 5, 10, 20, 40, 60))
+    heal_hours: float = 24.0  # 0: no healing
+
+    def policy(self, document_type: str) -> RetryPolicy:
+        return self.types.get(document_type, self.default)

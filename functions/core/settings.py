@@ -5,7 +5,10 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Json
+from pydantic import ConfigDict, Field, Json
+
+from functions.core.frozen import Frozen
+from functions.core.retry_policy import RetrySettings
 
 MetadataType = Literal["keyword", "text", "long", "double", "boolean", "date"]
 
@@ -13,10 +16,6 @@ MetadataType = Literal["keyword", "text", "long", "double", "boolean", "date"]
 class Ordering(StrEnum):
     PARALLEL = "parallel"
     SEQUENTIAL = "sequential"
-
-
-class Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class SourceSettings(Frozen):
@@ -28,11 +27,22 @@ class SourceSettings(Frozen):
     text: str
     type_attribute: str | None = None
     default_type: str = "document"
-    metadata: dict[str, MetadataType] = {}
+    metadata: dict[str, MetadataType] = Field(default_factory=dict)
     priority_attribute: str | None = None
     skip_attribute: str | None = None
     ordering: Ordering = Ordering.PARALLEL
     targets: tuple[str, ...] = ("default",)
+
+
+class BreakerSettings(Frozen):
+    """When a target stops asking, and when it asks again."""
+
+    window_seconds: int = 60
+    # Fewer requests than this in a window tell nothing.
+    least_requests: int = 10
+    failure_ratio: float = 0.5
+    # From opening to the first probe, and from one failed probe to the next; the last repeats.
+    probe_after_seconds: tuple[float, ...] = (30.0, 60.0, 120.0, 300.0)
 
 
 class TargetSettings(Frozen):
@@ -49,6 +59,13 @@ class TargetSettings(Frozen):
     tokens_per_request: int = 300_000
     max_entry_mb: int = 10
     index: str
+    # The account's limits at the provider, where it sends no headers; None: not known.
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    # Runs that may work at the same time: each takes its share of the limits.
+    workers: int = 10
+    retry: RetrySettings = RetrySettings()
+    breaker: BreakerSettings = BreakerSettings()
 
 
 class Environment(Frozen):
@@ -83,6 +100,33 @@ class EmbedSettings(Environment):
     index_endpoint: str
     api_key_secret: str
     stash_bucket: str
+    # Where completion events go; empty: nowhere.
+    event_bus: str = ""
+
+
+class SweepSettings(EnqueueSettings):
+    """What sweep needs: everything of every target, and where the stream's failures lie."""
+
+    index_endpoint: str
+    failed_changes_bucket: str
+    event_bus: str = ""
+    stuck_hours: float = 24.0
+
+
+class GuardedTarget(Frozen):
+    """A target as the breaker sees it: its embed function, and the mapping of each queue."""
+
+    name: str
+    embed_function: str
+    mappings: dict[str, str]  # queue -> id of its event source mapping
+    settings: BreakerSettings = BreakerSettings()
+
+
+class BreakerFunctionSettings(Environment):
+    """What breaker needs."""
+
+    ledger_table: str
+    targets: Json[tuple[GuardedTarget, ...]]
 
 
 class IndexSetupSettings(Environment):

@@ -5,10 +5,11 @@ from enum import StrEnum
 
 from functions.core.failure import Failure, FailureKind
 from functions.core.ledger_row import LedgerRow, Status
+from functions.core.next_step import GiveUp, Heal, next_step
 from functions.core.ports import Message
-from functions.core.retry_policy import MAX_HIDE_SECONDS, GiveUp, RetryPolicy
+from functions.core.retry_policy import RetrySettings
 from functions.core.task import Task
-from functions.core.transitions import hand_back, new_life, settle, spend, start
+from functions.core.transitions import hand_back, new_life, settle, spend, start, tried
 
 DIED = Failure(FailureKind.RESOURCE, "the run before this one did not come to an end")
 
@@ -20,6 +21,7 @@ class Verdict(StrEnum):
     SUSPECT = "task_suspected"  # a run died with it: charged, and worked alone after the others
     SUPERSEDED = "task_superseded"  # a newer version exists: acknowledged
     DONE = "task_done_before"  # completed at this version: acknowledged
+    WAITS = "task_waits"  # parked or healing: the sweep sends it in time; acknowledged
     UNKNOWN = "task_unknown"  # no row, so nothing is owed: acknowledged
     DEAD = "task_dead"  # failed for good: handed back until SQS moves it to the dead letters
 
@@ -37,7 +39,7 @@ def admit(
     message: Message,
     row: LedgerRow | None,
     *,
-    policy: RetryPolicy,
+    retry: RetrySettings,
     run_seconds: float,
     now_ms: int,
 ) -> Admission:
@@ -46,6 +48,8 @@ def admit(
         return Admission(Verdict.UNKNOWN)
     if task.version != row.version:
         return Admission(Verdict.SUPERSEDED)
+    if row.parked or row.is_healing:
+        return Admission(Verdict.WAITS)
     if row.status.is_failed:
         # A message sent later than the failure was redriven: a new life. Its id would not
         # tell: two copies of one task would revive each other.
@@ -54,23 +58,35 @@ def admit(
         row = new_life(row)
     elif not row.status.is_open:
         return Admission(Verdict.DONE)
-    elif _died(row, message, run_seconds, now_ms):
-        # Pending until its turn: only the one that is worked alone is charged for the next death.
-        row = hand_back(spend(replace(row, stashed=True), DIED, now_ms=now_ms))
-        step = policy.next_step(DIED, attempts=row.attempts, receives=0, jitter=0)
-        if isinstance(step, GiveUp):
-            return Admission(Verdict.DEAD, settle(row, step, content_hash=None, now_ms=now_ms))
-        return Admission(Verdict.SUSPECT, row)
+    elif _died(row, message, retry, run_seconds, now_ms):
+        return _suspect(row, retry, now_ms)
     started = start(
         row,
         receive_count=message.receive_count,
-        max_attempts=policy.max_attempts,
+        max_attempts=retry.policy(row.type).max_attempts,
         now_ms=now_ms,
     )
     return Admission(Verdict.WORK, started)
 
 
-def _died(row: LedgerRow, message: Message, run_seconds: float, now_ms: int) -> bool:
+def _suspect(row: LedgerRow, retry: RetrySettings, now_ms: int) -> Admission:
+    # Pending until its turn: only the one that is worked alone is charged for the next death.
+    row = hand_back(spend(replace(row, stashed=True), DIED, now_ms=now_ms))
+    step = next_step(DIED, tried(row, now_ms=now_ms), retry, document_type=row.type)
+    settled = settle(row, step, content_hash=None, now_ms=now_ms)
+    match step:
+        case GiveUp():
+            return Admission(Verdict.DEAD, settled)
+        case Heal():
+            return Admission(Verdict.WAITS, settled)
+        case _:
+            # It has waited for the visibility timeout already.
+            return Admission(Verdict.SUSPECT, row)
+
+
+def _died(
+    row: LedgerRow, message: Message, retry: RetrySettings, run_seconds: float, now_ms: int
+) -> bool:
     """Tell whether an earlier run took this message and never came to an end.
 
     A run that ended, but could not write so, has given its message back within its own time
@@ -79,4 +95,4 @@ def _died(row: LedgerRow, message: Message, run_seconds: float, now_ms: int) -> 
     if row.status is not Status.PROCESSING or message.receive_count <= row.receive_count:
         return False
     away_ms = now_ms - (row.last_attempt_ms or now_ms)
-    return away_ms > (3 * run_seconds + MAX_HIDE_SECONDS) * 1000
+    return away_ms > (3 * run_seconds + retry.max_hide_seconds) * 1000

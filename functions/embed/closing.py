@@ -3,17 +3,30 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from functions.core.failure import FailureError
+from functions.core.announcement import announcement, is_announced
+from functions.core.failure import Failure, FailureError
 from functions.core.identity import RowKey
 from functions.core.ledger_row import LedgerRow
-from functions.core.ports import Clock, Ledger, Message, Telemetry
-from functions.core.retry_policy import RetryPolicy
-from functions.embed.ending import Buried, Conclusion, Ending, Failed, Indexed, conclude
+from functions.core.ports import Announcer, Clock, Ledger, Message, Telemetry
+from functions.core.retry_policy import RetrySettings
+from functions.embed.ending import (
+    Buried,
+    Conclusion,
+    Ending,
+    Failed,
+    Indexed,
+    Rules,
+    conclude,
+    gives_up,
+)
+from functions.embed.failure_report import FailureReport
 from functions.embed.intake import Returned
 from functions.embed.job import Job
 
 # Another run, of a newer version or of a copy, has closed the row meanwhile.
 OVERTAKEN = Conclusion("task_superseded", "TasksSuperseded")
+# Until a store that is down is asked again, if a message tells nothing about it.
+LATER_SECONDS = 4.0
 
 
 @dataclass(frozen=True)
@@ -21,11 +34,15 @@ class Closing:
     """The step with its boxes."""
 
     ledger: Ledger
+    announcer: Announcer
     telemetry: Telemetry
     clock: Clock
-    policy: RetryPolicy
+    retry: RetrySettings
     model: str
+    stage: str
     jitter: Callable[[], float]
+    is_failing: Callable[[], bool]
+    report: FailureReport
 
     def close(self, jobs: Sequence[Job], endings: Mapping[RowKey, Ending]) -> list[Returned]:
         """Write how each job ended; return the messages that go back."""
@@ -36,6 +53,10 @@ class Closing:
                 conclusions = {
                     key: self._conclude(job.row, endings[key]) for key, job in waiting.items()
                 }
+                for key in self.announce([c.row for c in conclusions.values() if c.row]):
+                    # Not closed before it is told: the task comes again, and finds its entry.
+                    returned.append(self.later(waiting.pop(key).message))
+                    del conclusions[key]
                 rows = [c.row for c in conclusions.values() if c.row is not None]
                 lost = self.ledger.write(rows).lost
                 for key, conclusion in conclusions.items():
@@ -54,27 +75,39 @@ class Closing:
             returned += [self.later(job.message) for job in waiting.values()]
         return returned
 
+    def announce(self, rows: Sequence[LedgerRow]) -> list[RowKey]:
+        """Tell the world which of these rows come to their end; return those that it missed."""
+        ended = [row for row in rows if is_announced(row)]
+        if not ended:
+            return []
+        details = [announcement(row, stage=self.stage, at_ms=self.clock()) for row in ended]
+        missed = [ended[number].row_key for number in self.announcer.announce(details)]
+        if missed:
+            self.telemetry.event("announcement_failed", tasks=len(missed))
+        return missed
+
     def later(self, message: Message) -> Returned:
-        """Give a message back for a while, by how often it was delivered."""
-        jitter = self.jitter()
-        return Returned(message, self.policy.backoff_seconds(message.receive_count, jitter=jitter))
+        """Give a message back for a while, longer the more often it was delivered."""
+        seconds = LATER_SECONDS * 2.0 ** (message.receive_count - 1) * (1 - self.jitter() / 2)
+        return Returned(message, min(seconds, self.retry.max_hide_seconds))
+
+    def gives_up(self, row: LedgerRow, failure: Failure) -> bool:
+        """Tell whether this failure would be the document's last."""
+        return gives_up(row, failure, self._rules(), now_ms=self.clock())
 
     def _conclude(self, row: LedgerRow, ending: Ending) -> Conclusion:
-        return conclude(
-            row,
-            ending,
-            policy=self.policy,
-            model=self.model,
-            jitter=self.jitter(),
-            now_ms=self.clock(),
-        )
+        return conclude(row, ending, self._rules(), now_ms=self.clock())
+
+    def _rules(self) -> Rules:
+        return Rules(self.retry, self.model, self.is_failing(), self.jitter())
 
     def _conclude_message(self, job: Job, ending: Ending, conclusion: Conclusion) -> list[Returned]:
         row = conclusion.row or job.row
         details: dict[str, object] = {"attempt": row.attempts}
         if isinstance(ending, Failed):
             details |= {"failure": str(ending.failure.kind), "reason": ending.failure.message}
-            self.telemetry.count(f"Failures.{ending.failure.kind}")
+            self.report.note(ending.failure)
+            self.telemetry.count("TasksFailed", int(ending.failure.kind.spends_attempt))
         if isinstance(ending, Indexed | Buried):
             details["freshness_ms"] = self.clock() - row.written_ms
             self.telemetry.count("FreshnessMilliseconds", self.clock() - row.written_ms)

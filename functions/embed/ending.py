@@ -4,16 +4,26 @@ from dataclasses import dataclass, replace
 
 from functions.core.failure import Failure, FailureKind
 from functions.core.ledger_row import LedgerRow
-from functions.core.retry_policy import GiveUp, RetryAfter, RetryPolicy
-from functions.core.transitions import bury, complete, hand_back, settle, spend
+from functions.core.next_step import (
+    LAST_HIDING_RECEIVE,
+    GiveUp,
+    Heal,
+    Park,
+    RetryAfter,
+    Step,
+    next_step,
+)
+from functions.core.retry_policy import RetrySettings
+from functions.core.transitions import bury, complete, hand_back, settle, spend, tried
 
 
 @dataclass(frozen=True)
 class Indexed:
-    """The entry is in the index under this version."""
+    """The entry is in the index under this version; some chunks may have failed for good."""
 
     content_hash: str | None
     chunks: int
+    chunks_failed: int = 0
     tokens: int = 0
 
 
@@ -46,8 +56,9 @@ class Untouched:
     stashed: bool = False
 
 
-# Charges nobody, but a message that no run has time for must end somewhere too.
-NO_TIME = Failure(FailureKind.STORE_UNAVAILABLE, "no run had time for it")
+# Charges nobody at first; what no run has time for in many deliveries is too large for one.
+NO_TIME = Failure(FailureKind.STORE_UNAVAILABLE, "the run had no time for it")
+TOO_SLOW = Failure(FailureKind.RESOURCE, f"no run of {LAST_HIDING_RECEIVE} had time for it")
 
 Ending = Indexed | Buried | Superseded | Failed | Untouched
 
@@ -59,25 +70,36 @@ class Conclusion:
     event: str
     metric: str
     row: LedgerRow | None = None
-    again_in_seconds: float | None = None
+    again_in_seconds: float | None = None  # None: acknowledged
 
 
-def conclude(
-    row: LedgerRow, ending: Ending, *, policy: RetryPolicy, model: str, jitter: float, now_ms: int
-) -> Conclusion:
+@dataclass(frozen=True)
+class Rules:
+    """What decides about an ending besides the ending itself."""
+
+    retry: RetrySettings
+    model: str
+    is_failing: bool = False  # most requests of the last minute failed
+    jitter: float = 0.0
+
+
+def conclude(row: LedgerRow, ending: Ending, rules: Rules, *, now_ms: int) -> Conclusion:
     """Turn an ending into the row's next state; the row knows its message's receives."""
     match ending:
         case Superseded():
             return Conclusion("task_superseded", "TasksSuperseded")
-        case Indexed(content_hash, chunks, tokens):
+        case Indexed(content_hash, chunks, chunks_failed, tokens):
             done = complete(
                 replace(row, stashed=False),
                 content_hash=content_hash,
                 chunks=chunks,
+                chunks_failed=chunks_failed,
                 tokens=tokens,
-                model=model,
+                model=rules.model,
                 now_ms=now_ms,
             )
+            if chunks_failed:
+                return Conclusion("task_partially_completed", "TasksPartiallyCompleted", done)
             return Conclusion("task_completed", "TasksCompleted", done)
         case Buried(reason, content_hash):
             done = bury(row, reason=reason, content_hash=content_hash, now_ms=now_ms)
@@ -88,25 +110,45 @@ def conclude(
             )
             return Conclusion(event, metric, done)
         case Untouched(stashed):
+            if row.receive_count >= LAST_HIDING_RECEIVE:
+                return conclude(row, Failed(TOO_SLOW, stashed=stashed), rules, now_ms=now_ms)
             back = replace(hand_back(row), stashed=row.stashed or stashed)
-            step = policy.next_step(
-                NO_TIME, attempts=row.attempts, receives=row.receive_count, jitter=jitter
+            step = _step(back, NO_TIME, rules, now_ms)
+            settled = settle(back, step, content_hash=None, now_ms=now_ms)
+            return replace(
+                _after(step, settled), event="task_handed_back", metric="TasksHandedBack"
             )
-            if isinstance(step, GiveUp):
-                return _after(step, settle(back, step, content_hash=None, now_ms=now_ms))
-            return Conclusion("task_handed_back", "TasksHandedBack", back, step.delay_seconds)
         case Failed(failure, content_hash, stashed):
             spent = replace(spend(row, failure, now_ms=now_ms), stashed=row.stashed or stashed)
-            step = policy.next_step(
-                failure, attempts=spent.attempts, receives=row.receive_count, jitter=jitter
-            )
-            settled = settle(spent, step, content_hash=content_hash, now_ms=now_ms)
-            return _after(step, settled)
+            step = _step(spent, failure, rules, now_ms)
+            return _after(step, settle(spent, step, content_hash=content_hash, now_ms=now_ms))
 
 
-def _after(step: RetryAfter | GiveUp, row: LedgerRow) -> Conclusion:
-    if isinstance(step, RetryAfter):
-        return Conclusion("task_failed", "TasksFailed", row, step.delay_seconds)
-    # Handed back at once, without work, until SQS's own redrive moves it: a message that we
-    # sent to the dead letters ourselves could not be redriven from the console.
-    return Conclusion("task_given_up", "TasksGivenUp", row, 0)
+def gives_up(row: LedgerRow, failure: Failure, rules: Rules, *, now_ms: int) -> bool:
+    """Tell whether this failure would be the document's last."""
+    return isinstance(_step(spend(row, failure, now_ms=now_ms), failure, rules, now_ms), GiveUp)
+
+
+def _step(row: LedgerRow, failure: Failure, rules: Rules, now_ms: int) -> Step:
+    return next_step(
+        failure,
+        tried(row, now_ms=now_ms),
+        rules.retry,
+        document_type=row.type,
+        is_failing=rules.is_failing,
+        jitter=rules.jitter,
+    )
+
+
+def _after(step: Step, row: LedgerRow) -> Conclusion:
+    match step:
+        case RetryAfter(delay):
+            return Conclusion("task_failed", "TasksRetried", row, delay)
+        case Park():
+            return Conclusion("task_parked", "TasksParked", row)
+        case Heal():
+            return Conclusion("task_healing", "TasksHealing", row)
+        case GiveUp():
+            # Handed back at once, without work, until SQS's own redrive moves it: a message that
+            # we sent to the dead letters ourselves could not be redriven from the console.
+            return Conclusion("task_given_up", "TasksGivenUp", row, 0)

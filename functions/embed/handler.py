@@ -9,8 +9,10 @@ from typing import Any
 import boto3
 
 from functions.adapters.aws_clients import CLIENT_CONFIG
+from functions.adapters.dynamodb_control import DynamoDbControl
 from functions.adapters.dynamodb_ledger import DynamoDbLedger
 from functions.adapters.dynamodb_source import DynamoDbSource
+from functions.adapters.eventbridge_announcer import EventBridgeAnnouncer
 from functions.adapters.openai_embedder import OpenAiEmbedder
 from functions.adapters.opensearch_http import OpenSearchHttp
 from functions.adapters.opensearch_index import OpenSearchIndex
@@ -34,6 +36,7 @@ def embed() -> Embed:
     session = boto3.Session()
     dynamodb = session.client("dynamodb", config=CLIENT_CONFIG)
     sqs = session.client("sqs", config=CLIENT_CONFIG)
+    events = session.client("events", config=CLIENT_CONFIG)
     secrets = session.client("secretsmanager", config=CLIENT_CONFIG)
     http = OpenSearchHttp(
         settings.index_endpoint,
@@ -47,18 +50,24 @@ def embed() -> Embed:
         embedder=OpenAiEmbedder(settings.target, ApiKey(secrets, settings.api_key_secret)),
         index=OpenSearchIndex(http, settings.target.index),
         stash=S3Stash(session.client("s3", config=CLIENT_CONFIG), settings.stash_bucket),
+        control=DynamoDbControl(dynamodb, settings.ledger_table),
+        announcer=EventBridgeAnnouncer(events, settings.event_bus),
         telemetry=PowertoolsTelemetry(logger, metrics),
         clock=lambda: time.time_ns() // 1_000_000,
+        wait=time.sleep,
         jitter=random.random,
         sources=settings.sources,
         target=settings.target,
+        stage=os.environ.get("STAGE", "none"),
     )
 
 
 @metrics.log_metrics
 def lambda_handler(event: dict[str, Any], context: InvocationContext) -> dict[str, Any]:
-    """Embed the documents of a queue batch."""
+    """Embed the documents of a queue batch, or answer a probe of the breaker."""
     step = embed()
+    if "probe" in event:
+        return dict(step.probe(event["probe"]))
     step.telemetry.count("MessagesReceived", len(event["Records"]))
     failed = step.process(
         parse_messages(event["Records"]),

@@ -1,12 +1,12 @@
 """Messages -> jobs: parsed, only the newest of each document, checked against the ledger."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from functions.core.ledger_row import LedgerRow
 from functions.core.ports import Clock, Ledger, Message, Telemetry
-from functions.core.retry_policy import RetryPolicy
+from functions.core.retry_policy import RetrySettings
 from functions.core.task import MalformedTaskError, Task, parse_task
 from functions.embed.admit import Admission, Verdict, admit
 from functions.embed.job import Job
@@ -37,7 +37,7 @@ class Admitted:
 
     jobs: list[Job] = field(default_factory=list)
     suspects: list[Received] = field(default_factory=list)  # each to be admitted again, alone
-    dead: list[Returned] = field(default_factory=list)
+    dead: list[Returned] = field(default_factory=list)  # or about to be
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,10 @@ class Intake:
     ledger: Ledger
     telemetry: Telemetry
     clock: Clock
-    policy: RetryPolicy
+    retry: RetrySettings
     target: str
     sources: frozenset[str]
+    announce: Callable[[Sequence[LedgerRow]], list["RowKey"]]
 
     def parse(self, messages: Sequence[Message]) -> tuple[list[Received], list[Returned]]:
         """Read the tasks; what is not ours goes back until SQS moves it to the dead letters."""
@@ -90,6 +91,10 @@ class Intake:
             admissions = {
                 key: self._admit(one, rows[key], run_seconds) for key, one in waiting.items()
             }
+            for key in self.announce([a.row for a in admissions.values() if a.row is not None]):
+                # Not closed before it is told: the message comes again at once.
+                admitted.dead.append(Returned(waiting.pop(key).message, 0))
+                del admissions[key]
             swapped = self.ledger.write([a.row for a in admissions.values() if a.row is not None])
             for key, admission in admissions.items():
                 if key in swapped.lost:
@@ -119,7 +124,7 @@ class Intake:
             one.task,
             one.message,
             row,
-            policy=self.policy,
+            retry=self.retry,
             run_seconds=run_seconds,
             now_ms=self.clock(),
         )

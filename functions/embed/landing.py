@@ -43,7 +43,7 @@ def land(
 def _written(entry: Landed, tokens: int) -> Ending:
     if isinstance(entry, Tombstone):
         return Buried(entry.reason, entry.content_hash)
-    return Indexed(entry.content_hash, len(entry.chunks), tokens)
+    return Indexed(entry.content_hash, len(entry.chunks), entry.chunks_failed, tokens)
 
 
 def _conflicting(job: Job, stored: StoredEntry | None) -> Ending:
@@ -53,4 +53,4 @@ def _conflicting(job: Job, stored: StoredEntry | None) -> Ending:
     # wrote, which may differ from what this one has read.
     if stored.deleted:
         return Buried(stored.reason, stored.content_hash)
-    return Indexed(stored.content_hash, stored.chunks)
+    return Indexed(stored.content_hash, stored.chunks, stored.chunks_failed)

@@ -17,13 +17,15 @@ class Piece:
     document: int
 
 
-def pack(pieces: Sequence[Piece], *, max_tokens: int) -> list[list[Piece]]:
+def pack(
+    pieces: Sequence[Piece], *, max_tokens: int, max_inputs: int = MAX_INPUTS_PER_REQUEST
+) -> list[list[Piece]]:
     """Fill requests in order; a piece above the limit stands alone, for the provider to judge."""
     requests: list[list[Piece]] = []
     tokens = 0
     for piece in pieces:
         is_full = tokens + piece.tokens > max_tokens
-        if not requests or is_full or len(requests[-1]) == MAX_INPUTS_PER_REQUEST:
+        if not requests or is_full or len(requests[-1]) == max_inputs:
             requests.append([])
             tokens = 0
         requests[-1].append(piece)

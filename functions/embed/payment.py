@@ -1,19 +1,21 @@
 """A load -> vectors for its chunks. What was paid once, for whatever reason, is not paid again."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from functions.core.entry import Chunk, Entry
 from functions.core.failure import Failure, FailureError
 from functions.core.identity import RowKey
+from functions.core.ledger_row import LedgerRow
 from functions.core.ports import Embedder, Stash, Telemetry, VectorIndex
 from functions.core.settings import TargetSettings
 from functions.embed.chunking import count_tokens
-from functions.embed.ending import Ending, Failed, Untouched
+from functions.embed.ending import Failed, Untouched
 from functions.embed.job import Prepared
 from functions.embed.packing import Piece
-from functions.embed.vectorize import SecondsLeft, Vectors, vectorize
+from functions.embed.run_time import RunTime
+from functions.embed.vectorize import BLAMED, Buying, Vectors, vectorize
 
 if TYPE_CHECKING:
     from functions.core.entry import Vector
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Paid:
-    """A document with a vector for each chunk, and the tokens that this run paid for it."""
+    """A document with a vector for each chunk that can have one, and what this run paid."""
 
     prepared: Prepared
     vectors: Mapping[str, "Vector"]
@@ -29,6 +31,11 @@ class Paid:
 
     def entry(self, *, now_ms: int) -> Entry:
         prepared = self.prepared
+        chunks = tuple(
+            Chunk(text, digest, self.vectors[digest])
+            for text, digest in zip(prepared.texts, prepared.hashes, strict=True)
+            if digest in self.vectors
+        )
         return Entry(
             source=prepared.job.task.source,
             document_id=prepared.job.task.document_id,
@@ -36,12 +43,18 @@ class Paid:
             content_hash=prepared.content_hash,
             type=prepared.document.type,
             metadata=prepared.document.metadata,
-            chunks=tuple(
-                Chunk(text, digest, self.vectors[digest])
-                for text, digest in zip(prepared.texts, prepared.hashes, strict=True)
-            ),
+            chunks=chunks,
             written_ms=now_ms,
+            chunks_failed=len(prepared.texts) - len(chunks),
         )
+
+
+@dataclass(frozen=True)
+class Unpaid:
+    """A document that lacks vectors: how it ends, and what it has nevertheless."""
+
+    ending: Failed | Untouched
+    rest: Paid | None = None  # what could be indexed, were this its last attempt
 
 
 @dataclass(frozen=True)
@@ -53,42 +66,55 @@ class Payment:
     stash: Stash
     telemetry: Telemetry
     target: TargetSettings
+    is_failing: Callable[[], bool]
+    blame: Callable[[Failure], None]  # told of a fault of the settings that no request shows
 
     def pay(
-        self, load: Sequence[Prepared], seconds_left: SecondsLeft
-    ) -> tuple[list[Paid], dict[RowKey, Ending]]:
-        """Return the documents with all their vectors, and the endings of the others."""
+        self, load: Sequence[Prepared], time: RunTime
+    ) -> tuple[list[Paid], dict[RowKey, Unpaid]]:
+        """Return the documents with all the vectors that they can have, and the others."""
         known = self._known(load)
         pieces = self._missing(load, known)
-        bought = vectorize(
-            pieces,
-            self.embedder,
+        buying = Buying(
             max_tokens=self.target.tokens_per_request,
-            seconds_left=seconds_left,
+            patience=max(prepared.job.row.timeouts for prepared in load),
+            is_failing=self.is_failing(),
+            doubted=frozenset(n for n, one in enumerate(load) if _was_blamed(one.job.row)),
         )
+        bought = vectorize(pieces, self.embedder, buying, time)
+        if bought.blamed is not None:
+            self.blame(bought.blamed)
+        self._tell(load, pieces, bought)
+        paid: list[Paid] = []
+        unpaid: dict[RowKey, Unpaid] = {}
+        for prepared in load:
+            vectors = {**known[prepared.job.key], **bought.paid}
+            tokens = sum(bought.tokens.get(digest, 0) for digest in set(prepared.hashes))
+            rest = Paid(prepared, _mine(prepared, vectors), tokens)
+            ending = _unfinished(prepared, rest, bought)
+            if ending is not None:
+                stashed = self.keep(prepared, bought.paid)
+                unpaid[prepared.job.key] = Unpaid(
+                    replace(ending, stashed=stashed), rest if rest.vectors else None
+                )
+                continue
+            paid.append(rest)
+            if prepared.job.row.stashed and tokens:
+                # A run with it has failed or died before: this one may, too.
+                self.keep(prepared, vectors)
+        return paid, unpaid
+
+    def _tell(self, load: Sequence[Prepared], pieces: Sequence[Piece], bought: Vectors) -> None:
         for error in bought.unexpected:
             self.telemetry.unexpected(error)
         self.telemetry.count("ProviderRequests", bought.requests)
         self.telemetry.count("TokensPaid", sum(bought.tokens.values()))
         self.telemetry.count("ChunksPaid", len(bought.paid))
         self.telemetry.count("ChunksReused", sum(len(p.hashes) for p in load) - len(pieces))
-        paid: list[Paid] = []
-        endings: dict[RowKey, Ending] = {}
-        for prepared in load:
-            vectors = {**known[prepared.job.key], **bought.paid}
-            if all(digest in vectors for digest in prepared.hashes):
-                tokens = sum(bought.tokens.get(digest, 0) for digest in set(prepared.hashes))
-                paid.append(Paid(prepared, vectors, tokens))
-                if prepared.job.row.stashed and tokens:
-                    # A run with it has failed or died before: this one may, too.
-                    self.keep(prepared, vectors)
-            else:
-                endings[prepared.job.key] = self._unfinished(prepared, bought)
-        return paid, endings
 
     def keep(self, prepared: Prepared, vectors: Mapping[str, "Vector"]) -> bool:
         """Stash what was paid for a document that did not make it into the index."""
-        mine = {digest: vectors[digest] for digest in prepared.hashes if digest in vectors}
+        mine = _mine(prepared, vectors)
         if not mine:
             return False
         try:
@@ -133,15 +159,28 @@ class Payment:
             for digest, (text, number) in texts.items()
         ]
 
-    def _unfinished(self, prepared: Prepared, bought: Vectors) -> Ending:
-        stashed = self.keep(prepared, bought.paid)
-        failure = _worst(bought.failed.get(digest) for digest in prepared.hashes)
-        if failure is None:
-            return Untouched(stashed)
-        return Failed(failure, prepared.content_hash, stashed)
+
+def _was_blamed(row: LedgerRow) -> bool:
+    """Tell whether its last failure was taken for a fault of the settings.
+
+    A breaker has opened since, and a probe has passed it: it is the document after all.
+    """
+    return bool(row.errors) and row.errors[-1].message.startswith(BLAMED)
 
 
-def _worst(failures: Iterable[Failure | None]) -> Failure | None:
-    """Pick the failure that decides: a permanent one leaves nothing to wait for."""
-    found = [failure for failure in failures if failure is not None]
-    return min(found, key=lambda failure: not failure.kind.is_permanent, default=None)
+def _mine(prepared: Prepared, vectors: Mapping[str, "Vector"]) -> dict[str, "Vector"]:
+    return {digest: vectors[digest] for digest in prepared.hashes if digest in vectors}
+
+
+def _unfinished(prepared: Prepared, rest: Paid, bought: Vectors) -> Failed | Untouched | None:
+    """Tell why a document cannot be indexed now; None: it has all that it can have."""
+    missing = [digest for digest in prepared.hashes if digest not in rest.vectors]
+    failures = [bought.failed[digest] for digest in missing if digest in bought.failed]
+    passing = [failure for failure in failures if not failure.kind.is_permanent]
+    if passing:
+        return Failed(passing[0], prepared.content_hash)
+    if len(failures) < len(missing):
+        return Untouched()
+    if failures and not rest.vectors:
+        return Failed(failures[0], prepared.content_hash)
+    return None

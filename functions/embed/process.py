@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from functions.core.batches import batches
+from functions.core.control import Part
 from functions.core.document import Document, Unusable, read_document
 from functions.core.entry import Entry, Tombstone
 from functions.core.failure import Failure, FailureError, FailureKind
@@ -11,7 +13,9 @@ from functions.core.identity import RowKey
 from functions.core.lane import Lane
 from functions.core.ledger_row import Status
 from functions.core.ports import (
+    Announcer,
     Clock,
+    ControlStore,
     Embedder,
     Ledger,
     Message,
@@ -21,23 +25,22 @@ from functions.core.ports import (
     Telemetry,
     VectorIndex,
 )
-from functions.core.retry_policy import DEFAULT_POLICY, RetryPolicy
 from functions.core.settings import SourceSettings, TargetSettings
 from functions.embed.closing import Closing
 from functions.embed.ending import Ending, Failed, Untouched
+from functions.embed.failure_report import FailureReport
+from functions.embed.guard import Guard
+from functions.embed.guarded import GuardedEmbedder, GuardedIndex
 from functions.embed.intake import Intake, Received, Returned
 from functions.embed.job import Job, Prepared
 from functions.embed.landing import land
 from functions.embed.payment import Paid, Payment
 from functions.embed.prepare import LOAD_CHUNKS, parcels, prepare
-from functions.embed.vectorize import FINISH_SECONDS, REQUEST_TIMEOUT_SECONDS, SecondsLeft
+from functions.embed.probe import probe
+from functions.embed.run_time import RunTime, SecondsLeft
 
 # BatchGetItem's limit: one read of the source per round.
 ROUND_DOCUMENTS = 100
-# None starts without the time to finish.
-ROUND_SECONDS = FINISH_SECONDS + REQUEST_TIMEOUT_SECONDS / 2
-# One bulk request, the ledger and the queue after it.
-PARCEL_SECONDS = 14.0
 
 Contents = dict[RowKey, Document | Unusable | None]
 
@@ -50,6 +53,7 @@ class Embed:
     ledger: Ledger
     queue: TaskQueue
     index: VectorIndex
+    guard: Guard
     payment: Payment
     intake: Intake
     closing: Closing
@@ -57,47 +61,49 @@ class Embed:
     clock: Clock
     sources: Mapping[str, SourceSettings]
     target: TargetSettings
+    # Tries the provider and the index past their breakers; tells what failed of each.
+    probe: Callable[[Sequence[str]], Mapping[str, str | None]]
 
     def process(self, messages: Sequence[Message], seconds_left: SecondsLeft) -> list[str]:
         """Work a batch; return the ids of the messages that failed."""
-        run_seconds = seconds_left()
+        time = RunTime.begin(seconds_left)
+        self.guard.begin(time.for_requests)
         received, returned = self.intake.parse(messages)
         for part in batches(self.intake.newest(received), ROUND_DOCUMENTS):
-            returned += self._safely(part, run_seconds, seconds_left)
+            returned += self._safely(part, time)
+        self.guard.end()
+        self.closing.report.tell()
         # The last thing of all: from this call on the messages may come again.
         for message in self.queue.hide([(b.message, round(b.seconds)) for b in returned]):
             self.telemetry.event("message_not_hidden", message_id=message.message_id)
         return [back.message.message_id for back in returned]
 
-    def _safely(
-        self, part: Sequence[Received], run_seconds: float, seconds_left: SecondsLeft
-    ) -> list[Returned]:
+    def _safely(self, part: Sequence[Received], time: RunTime) -> list[Returned]:
         """Work a round; whatever happens, the batch gets an answer."""
-        if seconds_left() < ROUND_SECONDS:
+        if not time.has_a_round:
             return [self.closing.later(one.message) for one in part]
         try:
-            return self._round(part, run_seconds, seconds_left)
+            return self._round(part, time)
         except Exception as error:  # noqa: BLE001
             # The ledger cannot be read or written: nothing was paid, and nobody is charged.
             failure = self._failure(error)
             self.telemetry.event("round_failed", failure=failure.message, tasks=len(part))
             return [self.closing.later(one.message) for one in part]
 
-    def _round(
-        self, received: Sequence[Received], run_seconds: float, seconds_left: SecondsLeft
-    ) -> list[Returned]:
-        admitted = self.intake.admit(received, run_seconds=run_seconds)
-        returned = admitted.dead + self._work(admitted.jobs, seconds_left)
+    def _round(self, received: Sequence[Received], time: RunTime) -> list[Returned]:
+        admitted = self.intake.admit(received, run_seconds=time.total)
+        returned = admitted.dead + self._work(admitted.jobs, time)
         for suspect in admitted.suspects:
             # Alone, and after the others are done: the next death is this one's.
-            returned += self._safely([suspect], run_seconds, seconds_left)
+            returned += self._safely([suspect], time)
         return returned
 
-    def _work(self, jobs: Sequence[Job], seconds_left: SecondsLeft) -> list[Returned]:
+    def _work(self, jobs: Sequence[Job], time: RunTime) -> list[Returned]:
         try:
             contents = self._read(jobs)
         except Exception as error:  # noqa: BLE001
             return self.closing.close(jobs, self._all_failed(jobs, error))
+        jobs = [_typed(job, contents[job.key]) for job in jobs]
         revived = [job for job in jobs if _is_revived(job, contents[job.key])]
         gone = [
             job
@@ -107,8 +113,8 @@ class Embed:
         present = [job for job in jobs if job not in revived and job not in gone]
         # Deletes first: they leave the search also while the provider is down.
         returned = self._move(revived) + self._bury(gone, contents)
-        for load in self._loads(present, contents, seconds_left, returned):
-            returned += self._load(load, seconds_left)
+        for load in self._loads(present, contents, time, returned):
+            returned += self._load(load, time)
         return returned
 
     def _read(self, jobs: Sequence[Job]) -> Contents:
@@ -138,13 +144,13 @@ class Embed:
         self,
         jobs: Sequence[Job],
         contents: Contents,
-        seconds_left: SecondsLeft,
+        time: RunTime,
         returned: list[Returned],
     ) -> Iterator[list[Prepared]]:
         """Split texts only as fast as they are embedded; close what never gets that far."""
         load: list[Prepared] = []
         for job in jobs:
-            if seconds_left() < ROUND_SECONDS:
+            if not time.has_a_round:
                 returned += self.closing.close([job], {job.key: Untouched()})
                 continue
             match self._prepare(job, contents[job.key]):
@@ -158,24 +164,35 @@ class Embed:
         if load:
             yield load
 
-    def _load(self, load: Sequence[Prepared], seconds_left: SecondsLeft) -> list[Returned]:
+    def _load(self, load: Sequence[Prepared], time: RunTime) -> list[Returned]:
         jobs = [ready.job for ready in load]
-        if seconds_left() < ROUND_SECONDS:
+        if not time.has_a_round:
             return self.closing.close(jobs, {job.key: Untouched() for job in jobs})
         try:
-            paid, unpaid = self.payment.pay(load, seconds_left)
+            paid, unpaid = self.payment.pay(load, time)
         except Exception as error:  # noqa: BLE001
             return self.closing.close(jobs, self._all_failed(jobs, error))
-        returned = self.closing.close([job for job in jobs if job.key in unpaid], unpaid)
+        endings: dict[RowKey, Ending] = {}
+        for job in jobs:
+            if one := unpaid.get(job.key):
+                if self._is_last(job, one.ending) and one.rest is not None:
+                    # What is paid shall be found, even if the rest never comes.
+                    paid.append(one.rest)
+                else:
+                    endings[job.key] = one.ending
+        returned = self.closing.close([job for job in jobs if job.key in endings], endings)
         for parcel in parcels(paid, dimensions=self.target.dimensions):
-            returned += self._deliver(parcel, seconds_left)
+            returned += self._deliver(parcel, time)
         return returned
 
-    def _deliver(self, parcel: Sequence[Paid], seconds_left: SecondsLeft) -> list[Returned]:
+    def _is_last(self, job: Job, ending: Failed | Untouched) -> bool:
+        return isinstance(ending, Failed) and self.closing.gives_up(job.row, ending.failure)
+
+    def _deliver(self, parcel: Sequence[Paid], time: RunTime) -> list[Returned]:
         """Write one bulk body's worth of documents; stash what does not get into the index."""
         jobs = [one.prepared.job for one in parcel]
         endings: dict[RowKey, Ending]
-        if seconds_left() < PARCEL_SECONDS:
+        if not time.has_a_parcel:
             endings = {job.key: Untouched() for job in jobs}
         else:
             entries = [(one.prepared.job, one.entry(now_ms=self.clock())) for one in parcel]
@@ -227,6 +244,11 @@ class Embed:
         return Failure(FailureKind.UNKNOWN, f"unexpected {type(error).__name__}, see the log")
 
 
+def _typed(job: Job, content: Document | Unusable | None) -> Job:
+    """Note the document's type on its row: it chooses the retry policy."""
+    return job if content is None else replace(job, row=replace(job.row, type=content.type))
+
+
 def _is_revived(job: Job, content: Document | Unusable | None) -> bool:
     return job.task.lane is Lane.DELETE and isinstance(content, Document)
 
@@ -243,26 +265,61 @@ def build_embed(
     embedder: Embedder,
     index: VectorIndex,
     stash: Stash,
+    control: ControlStore,
+    announcer: Announcer,
     telemetry: Telemetry,
     clock: Clock,
+    wait: Callable[[float], None],
     jitter: Callable[[], float],
     sources: Sequence[SourceSettings],
     target: TargetSettings,
-    policy: RetryPolicy = DEFAULT_POLICY,
+    stage: str = "",
 ) -> Embed:
     """Put the step together from its boxes."""
+    guard = Guard(target, control, telemetry, clock, wait, jitter)
+    guarded = GuardedIndex(index, guard)
+    closing = Closing(
+        ledger=ledger,
+        announcer=announcer,
+        telemetry=telemetry,
+        clock=clock,
+        retry=target.retry,
+        model=target.model,
+        stage=stage,
+        jitter=jitter,
+        is_failing=lambda: guard.is_failing,
+        report=FailureReport(telemetry),
+    )
+    intake = Intake(
+        ledger=ledger,
+        telemetry=telemetry,
+        clock=clock,
+        retry=target.retry,
+        target=target.name,
+        sources=frozenset(one.name for one in sources),
+        announce=closing.announce,
+    )
+    payment = Payment(
+        embedder=GuardedEmbedder(embedder, guard),
+        index=guarded,
+        stash=stash,
+        telemetry=telemetry,
+        target=target,
+        is_failing=lambda: guard.is_failing,
+        blame=lambda failure: guard.failed(Part.PROVIDER, failure),
+    )
     return Embed(
         source=source,
         ledger=ledger,
         queue=queue,
-        index=index,
-        payment=Payment(embedder, index, stash, telemetry, target),
-        intake=Intake(
-            ledger, telemetry, clock, policy, target.name, frozenset(one.name for one in sources)
-        ),
-        closing=Closing(ledger, telemetry, clock, policy, target.model, jitter),
+        index=guarded,
+        guard=guard,
+        payment=payment,
+        intake=intake,
+        closing=closing,
         telemetry=telemetry,
         clock=clock,
         sources={one.name: one for one in sources},
         target=target,
+        probe=partial(probe, embedder=embedder, index=index, clock=clock),
     )

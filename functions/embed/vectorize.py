@@ -1,6 +1,7 @@
-"""Pieces -> vectors. A refused request is halved until the guilty document stands alone."""
+"""Pieces -> vectors. A refused request is halved until the guilty chunk stands alone."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,23 +13,20 @@ from functions.core.failure import (
     TooLargeRequestError,
 )
 from functions.core.ports import Embedder
-from functions.embed.packing import Piece, halves, pack
+from functions.embed.packing import MAX_INPUTS_PER_REQUEST, Piece, halves, pack
+from functions.embed.run_time import RunTime
 
 if TYPE_CHECKING:
     from functions.core.entry import Vector
 
-REQUEST_TIMEOUT_SECONDS = 30.0
-# A request with less time than this would be paid and not heard.
-SHORTEST_TIMEOUT_SECONDS = 5.0
-# What stays for the index and the ledger after the last request of a run.
-FINISH_SECONDS = 20.0
 # So many documents refused, and none taken: it is not them.
 REFUSED_DOCUMENTS = 3
-
-SecondsLeft = Callable[[], float]
+BLAMED = "the provider refused all"
+# So many chunks of a document refused, and none taken: it is the whole of it.
+REFUSED_CHUNKS = 3
 
 # None of these would go better for the next request of the same run.
-STOPS_ALL = (FailureKind.THROTTLED, FailureKind.CONFIGURATION)
+STOPS_ALL = (FailureKind.THROTTLED, FailureKind.CONFIGURATION, FailureKind.PAUSED)
 
 
 @dataclass
@@ -39,27 +37,47 @@ class Vectors:
     failed: dict[str, Failure] = field(default_factory=dict)
     untouched: set[str] = field(default_factory=set)
     tokens: dict[str, int] = field(default_factory=dict)
+    taken: set[int] = field(default_factory=set)  # documents with a chunk that was paid
+    refused: Counter[int] = field(default_factory=Counter)  # chunks refused, by document
+    blamed: Failure | None = None  # what was taken for a fault of the settings
     requests: int = 0
     unexpected: list[Exception] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Buying:
+    """How to pay: the size of a request, and how long to wait for its answer."""
+
+    max_tokens: int
+    patience: int = 0  # how often a document among these has waited in vain
+    is_failing: bool = False  # most requests fail: smaller ones lose less
+    # Documents whose refusal was blamed on the settings before, and the settings proved well.
+    doubted: frozenset[int] = frozenset()
+
+
 def vectorize(
-    pieces: Sequence[Piece], embedder: Embedder, *, max_tokens: int, seconds_left: SecondsLeft
+    pieces: Sequence[Piece], embedder: Embedder, buying: Buying, time: RunTime
 ) -> Vectors:
     """Pay for every piece once."""
     result = Vectors()
-    waiting = pack(pieces, max_tokens=max_tokens)[::-1]
+    share = 2 if buying.is_failing else 1
+    packed = pack(
+        pieces,
+        max_tokens=buying.max_tokens // share,
+        max_inputs=MAX_INPUTS_PER_REQUEST // share,
+    )
+    waiting = packed[::-1]
     while waiting:
         request = waiting.pop()
-        timeout = min(REQUEST_TIMEOUT_SECONDS, seconds_left() - FINISH_SECONDS)
-        if timeout < SHORTEST_TIMEOUT_SECONDS:
+        timeout = time.timeout_seconds(buying.patience)
+        if time.is_too_short(timeout):
             result.untouched.update(piece.hash for piece in request)
             continue
         failure = _buy(request, embedder, timeout, result, waiting)
         if failure is not None and failure.kind in STOPS_ALL:
             _fail(result, [piece for rest in waiting for piece in rest], failure)
             break
-    _blame_the_settings(result, pieces)
+    _blame_the_settings(result, pieces, buying.doubted)
     return result
 
 
@@ -75,7 +93,7 @@ def _buy(
     try:
         answer = embedder.embed([piece.text for piece in request], timeout_seconds=timeout_seconds)
     except FailureError as error:
-        if _can_halve(request, error):
+        if _can_halve(request, error, result):
             waiting += halves(request)[::-1]
             return None
         _fail(result, request, error.failure)
@@ -86,6 +104,7 @@ def _buy(
         failure = Failure(FailureKind.UNKNOWN, f"unexpected {type(error).__name__}, see the log")
         _fail(result, request, failure)
         return failure
+    result.taken.update(piece.document for piece in request)
     result.paid.update(
         (piece.hash, vector) for piece, vector in zip(request, answer.vectors, strict=True)
     )
@@ -93,30 +112,38 @@ def _buy(
     return None
 
 
-def _blame_the_settings(result: Vectors, pieces: Sequence[Piece]) -> None:
+def _blame_the_settings(result: Vectors, pieces: Sequence[Piece], doubted: frozenset[int]) -> None:
     """Charge no document when the provider refuses all of many: a wrong parameter does that."""
-    refused = {p.document for p in pieces if _is_refused(result.failed.get(p.hash))}
+    refused = {p.document for p in pieces if _is_refused(result.failed.get(p.hash))} - doubted
     if len(refused) >= REFUSED_DOCUMENTS and not result.paid:
         for digest, failure in result.failed.items():
             if _is_refused(failure):
-                result.failed[digest] = Failure(
+                result.blamed = Failure(
                     FailureKind.CONFIGURATION,
-                    f"the provider refused all {len(refused)} documents: {failure.message}",
+                    f"{BLAMED} {len(refused)} documents: {failure.message}",
                 )
+                result.failed[digest] = result.blamed
 
 
 def _is_refused(failure: Failure | None) -> bool:
     return failure is not None and failure.kind is FailureKind.INVALID_INPUT
 
 
-def _can_halve(request: Sequence[Piece], error: FailureError) -> bool:
-    if isinstance(error, RefusedRequestError):
-        return len({piece.document for piece in request}) > 1
-    return isinstance(error, TooLargeRequestError) and len(request) > 1
+def _can_halve(request: Sequence[Piece], error: FailureError, result: Vectors) -> bool:
+    if len(request) == 1:
+        return False
+    documents = {piece.document for piece in request}
+    if isinstance(error, RefusedRequestError) and len(documents) == 1:
+        [document] = documents
+        # Some of its chunks may be fine: the rest is searchable then.
+        return document in result.taken or result.refused[document] < REFUSED_CHUNKS
+    return isinstance(error, RefusedRequestError | TooLargeRequestError)
 
 
 def _fail(result: Vectors, request: Sequence[Piece], failure: Failure) -> None:
     result.failed.update((piece.hash, failure) for piece in request)
+    if _is_refused(failure):
+        result.refused.update(piece.document for piece in request)
 
 
 def _share(request: Sequence[Piece], tokens: int) -> dict[str, int]:

@@ -8,6 +8,7 @@ from functions.core.document import Unusable, content_hash
 from functions.core.lane import PRIORITIES, Lane, faster
 from functions.core.ledger_row import LedgerRow, Status, next_version
 from functions.core.settings import Ordering, SourceSettings, TargetSettings
+from functions.core.transitions import new_life
 
 
 class Outcome(StrEnum):
@@ -20,7 +21,7 @@ class Outcome(StrEnum):
 
 
 # A closed row whose hash says what the index holds, or what failed for good.
-HASHED = (Status.COMPLETED, Status.SKIPPED, Status.FAILED)
+HASHED = (Status.COMPLETED, Status.PARTIALLY_COMPLETED, Status.SKIPPED, Status.FAILED)
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,9 @@ def plan_change(
         if change.position < row.position:
             return Plan(Outcome.STALE, row)
         if change.position == row.position:
-            return Plan(Outcome.REPEATED, row, sends=row.status is Status.PENDING)
+            # What is parked has been delivered and worked: the sweep sends it again.
+            is_owed = row.status is Status.PENDING and not row.parked
+            return Plan(Outcome.REPEATED, row, sends=is_owed)
     if _is_unchanged(change, row, target):
         return Plan(Outcome.UNCHANGED, row)
     following = _next_row(change, row, source, now_ms, trace_id)
@@ -92,6 +95,7 @@ def _first_row(
         created_ms=now_ms,
         queued_ms=now_ms,
         written_ms=change.written_ms,
+        type=_type(change),
         operation=_operation(change),
         trace_id=trace_id,
     )
@@ -101,24 +105,27 @@ def _next_row(
     change: Change, row: LedgerRow, source: SourceSettings, now_ms: int, trace_id: str
 ) -> LedgerRow:
     return replace(
-        row,
+        new_life(row),
         version=next_version(row.version, now_ms),
         position=change.position,
         lane=choose_lane(change, source, row.lane if row.status.is_open else None),
         queued_ms=now_ms,
         written_ms=change.written_ms,
+        type=_type(change) or row.type,
         operation=_operation(change),
         trace_id=trace_id,
         status=Status.PENDING,
-        attempts=0,
-        receive_count=0,
         next_attempt_ms=None,
+        parked=False,
+        sent=True,
         completed_ms=None,
-        failed_ms=None,
-        reason=None,
         content_hash=None,
         expires_at=None,
     )
+
+
+def _type(change: Change) -> str:
+    return change.content.type if change.content is not None else ""
 
 
 def _operation(change: Change) -> str:

@@ -2,9 +2,10 @@
 crash between the two is repaired by the stream's redelivery."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from functions.core.change import Change, Rejected
+from functions.core.failure import FailureError
 from functions.core.identity import DocumentId, RowKey, row_key
 from functions.core.lane import Lane
 from functions.core.ledger_row import LedgerRow, Status
@@ -12,6 +13,9 @@ from functions.core.ports import Clock, Ledger, TaskQueue, Telemetry
 from functions.core.settings import SourceSettings, TargetSettings
 from functions.core.task import Task
 from functions.enqueue.plan import Outcome, Plan, plan_change
+
+# When the sweep sends what a queue did not take.
+SEND_AGAIN_SECONDS = 60
 
 METRICS = {
     Outcome.ACCEPTED: "ChangesAccepted",
@@ -49,9 +53,26 @@ class Enqueue:
         owed = self._wanted(documents)
         plans = self._plan(owed, trace_id)
         unsent = {task.row_key for task in self._send(plans.values())}
-        for key in unsent:
-            self.telemetry.event("task_not_sent", row_key=key)
-        return [owed[key][0].first_sequence_number for key in unsent]
+        lost = self._leave_to_sweep([plans[key].row for key in unsent]) if unsent else set()
+        return [owed[key][0].first_sequence_number for key in lost]
+
+    def _leave_to_sweep(self, rows: Sequence[LedgerRow]) -> set[RowKey]:
+        """Let the sweep send what a queue refused; return what the ledger refused, too.
+
+        So a queue in trouble does not hold back the other documents and targets of its batch.
+        """
+        for row in rows:
+            self.telemetry.event("task_not_sent", **row.task.log_fields())
+            self.telemetry.count("TasksNotSent")
+        due_ms = self.clock() + SEND_AGAIN_SECONDS * 1000
+        late = [replace(row, sent=False, next_attempt_ms=due_ms) for row in rows]
+        try:
+            # What lost against another writer has been received, or is a newer version's.
+            self.ledger.write(late)
+        except FailureError as error:
+            self.telemetry.event("ledger_failed", failure=str(error), tasks=len(late))
+            return {row.row_key for row in late}
+        return set()
 
     def reject(self, records: Sequence[Rejected]) -> None:
         """Record what cannot be parsed as failed, with its reason."""
@@ -116,9 +137,11 @@ class Enqueue:
                 plans[key].row for key in open_keys if plans[key].outcome is Outcome.ACCEPTED
             ]
             # What lost against another writer is planned anew on what stands there now.
-            lost = self.ledger.write(accepted).lost
-            rows.update(lost)
-            open_keys = set(lost)
+            swapped = self.ledger.write(accepted)
+            for key, stored in swapped.stored.items():
+                plans[key] = replace(plans[key], row=stored)
+            rows.update(swapped.lost)
+            open_keys = set(swapped.lost)
         return plans
 
     def _send(self, plans: Iterable[Plan]) -> list[Task]:

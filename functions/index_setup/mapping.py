@@ -50,6 +50,7 @@ def index_body(spec: IndexSpec) -> dict[str, Any]:
                 "type": {"type": "keyword"},
                 "deleted": {"type": "boolean"},
                 "written_ms": {"type": "date", "format": "epoch_millis"},
+                "chunks_failed": {"type": "integer"},
                 "content_hash": {"type": "keyword", "index": False},
                 "reason": {"type": "keyword", "index": False, "doc_values": False},
                 "metadata": {"dynamic": False, "properties": metadata_properties(spec.metadata)},

@@ -1,1 +1,1 @@
-"""LEDGER -> LANES: what is open and has no message gets one again."""
+"""LEDGER -> LANES: what is owed and has no message gets one again; what is over is cleared."""

@@ -5,11 +5,13 @@ import re
 from local.endpoint.messages import Request
 
 DYNAMODB, SQS, LAMBDA, CLOUDFORMATION = "dynamodb", "sqs", "lambda", "cloudformation"
+EVENTS = "events"
 
 _TARGETS = {
     "DynamoDB_20120810": DYNAMODB,
     "DynamoDBStreams_20120810": DYNAMODB,
     "AmazonSQS": SQS,
+    "AWSEvents": EVENTS,
 }
 # <key>/<date>/<region>/<service>/aws4_request
 # https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 
 from local.endpoint import lambda_mappings
 from local.endpoint.dynamodb import DynamoDb
+from local.endpoint.events import Events
+from local.endpoint.lambda_functions import Functions, answer_invoke, is_invoke
 from local.endpoint.lambda_mappings import Mappings, answer_mappings
 from local.endpoint.messages import Answer, Request
 from local.endpoint.moto_services import MotoServices
 from local.endpoint.protocols import AwsError, refusal
-from local.endpoint.routing import CLOUDFORMATION, DYNAMODB, LAMBDA, SQS, service_of
+from local.endpoint.routing import CLOUDFORMATION, DYNAMODB, EVENTS, LAMBDA, SQS, service_of
 from local.endpoint.sqs import Sqs
 from local.endpoint.stacks import Stacks
 from local.endpoint.upstream import EngineUrls, Upstream
@@ -22,8 +24,10 @@ class Backends:
     dynamodb: DynamoDb
     sqs: Sqs
     stacks: Stacks
+    events: Events
     moto: MotoServices
     mappings: Callable[[], Mappings]
+    functions: Callable[[], Functions]
 
 
 class Services:
@@ -53,8 +57,17 @@ class Services:
             return self._backends.dynamodb.answer(request, self._to_dynamodb)
         if service == SQS:
             return self._backends.sqs.answer(request, self._to_sqs)
-        if service == LAMBDA and request.path.startswith(lambda_mappings.PATH):
-            return answer_mappings(request, self._backends.mappings())
+        if service == LAMBDA:
+            return self._lambda(request)
+        if service == EVENTS and request.action == "PutEvents":
+            return self._backends.events.answer(request)
         if service == CLOUDFORMATION and request.action == "DescribeStacks":
             return self._backends.stacks.answer(request)
+        return self._backends.moto.answer(request)
+
+    def _lambda(self, request: Request) -> Answer:
+        if request.path.startswith(lambda_mappings.PATH):
+            return answer_mappings(request, self._backends.mappings())
+        if is_invoke(request):
+            return answer_invoke(request, self._backends.functions())
         return self._backends.moto.answer(request)

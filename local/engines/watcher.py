@@ -14,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,20 +44,10 @@ def watch(engine: "subprocess.Popen[bytes]", owner: int) -> None:
             return
 
 
-def stop(engine: "subprocess.Popen[bytes]", grace_seconds: float) -> None:
-    """End the engine and whatever it started, kindly first."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(engine.pid, number)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            engine.wait(grace_seconds)
-
-
-def main(job: dict[str, Any]) -> int:
-    """Start the engine, tell its pid, watch it, stop it."""
-    owner = os.getppid()
+def start(job: Mapping[str, Any]) -> "subprocess.Popen[bytes]":
+    """Start a program in a group of its own that ends with this process."""
     with Path(job["log"]).open("ab") as log:
-        engine = subprocess.Popen(
+        return subprocess.Popen(
             job["command"],
             cwd=job["folder"],
             env=job["environment"],
@@ -65,8 +56,28 @@ def main(job: dict[str, Any]) -> int:
             stderr=subprocess.STDOUT,
             start_new_session=True,
             preexec_fn=partial(die_with_watcher, os.getpid()),
-            **job["identity"],
+            **job.get("identity", {}),
         )
+
+
+def signal_group(leader: "subprocess.Popen[bytes]", number: int) -> None:
+    """Send a signal to a program and to whatever it started; they may be gone."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader.pid, number)
+
+
+def stop(engine: "subprocess.Popen[bytes]", grace_seconds: float) -> None:
+    """End the engine and whatever it started, kindly first."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        signal_group(engine, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            engine.wait(grace_seconds)
+
+
+def main(job: dict[str, Any]) -> int:
+    """Start the engine, tell its pid, watch it, stop it."""
+    owner = os.getppid()
+    engine = start(job)
     # Only now: a signal before this line ends us at once, and PDEATHSIG the engine.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(0))

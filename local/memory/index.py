@@ -32,6 +32,9 @@ class MemoryIndex:
     ) -> dict[EntryId, WriteResult]:
         return {entry.entry_id: self._write(entry) for entry in entries}
 
+    def remove(self, tombstones: Mapping[EntryId, int]) -> list[EntryId]:
+        return [name for name, version in tombstones.items() if self._remove(name, version)]
+
     def search(
         self, vector: "Vector", *, most: int = 10, metadata: Mapping[str, Any] | None = None
     ) -> list[Hit]:
@@ -45,6 +48,15 @@ class MemoryIndex:
             and all(_holds(entry.metadata.get(name), value) for name, value in wanted)
         ]
         return sorted(hits, key=lambda hit: -hit.score)[:most]
+
+    def _remove(self, name: EntryId, version: int) -> bool:
+        held = self.entries.get(name)
+        if held is None:
+            return True
+        if isinstance(held, Entry) or held.version > version:
+            return False
+        del self.entries[name]
+        return True
 
     def _write(self, entry: Entry | Tombstone) -> WriteResult:
         chunks = entry.chunks if isinstance(entry, Entry) else ()
@@ -72,6 +84,7 @@ def _stored(entry: Entry | Tombstone) -> StoredEntry:
         content_hash=entry.content_hash,
         vectors={chunk.hash: chunk.vector for chunk in entry.chunks},
         chunks=len(entry.chunks),
+        chunks_failed=entry.chunks_failed,
     )
 
 

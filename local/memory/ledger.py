@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from functions.core.identity import RowKey
-from functions.core.ledger_row import LedgerRow
+from functions.core.ledger_row import Group, LedgerRow
 from functions.core.ports import Listed, Swapped
 
 
@@ -28,14 +28,23 @@ class MemoryLedger:
                 swapped.lost[row.row_key] = standing
         return swapped
 
-    def listed(self) -> Iterator[Listed]:
-        for row in list(self.rows.values()):
-            if row.status.is_open or row.status.is_failed:
-                yield _listed(row)
+    def remove(self, row: LedgerRow) -> bool:
+        if not _fits(row, self.rows.get(row.row_key)):
+            return False
+        del self.rows[row.row_key]
+        return True
 
-
-def _listed(row: LedgerRow) -> Listed:
-    return Listed(row.row_key, row.status, row.lane, row.next_attempt_ms or row.queued_ms)
+    def listed(
+        self,
+        groups: Sequence[Group],
+        *,
+        due_ms: int | None = None,
+        first_shard: int = 0,  # noqa: ARG002
+    ) -> Iterator[Listed]:
+        """Yield from the one shard that there is, by due time."""
+        for row in sorted(self.rows.values(), key=lambda row: row.due_ms):
+            if row.group in groups and (due_ms is None or row.due_ms <= due_ms):
+                yield Listed(row.row_key, row.status, row.lane, row.due_ms)
 
 
 def _fits(row: LedgerRow, standing: LedgerRow | None) -> bool:

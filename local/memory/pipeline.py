@@ -4,16 +4,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from functions.adapters.dynamodb_stream import parse_records
+from functions.breaker.process import Reconcile
 from functions.core.identity import DocumentId, row_key
-from functions.core.ledger_row import LedgerRow
+from functions.core.lane import PRIORITIES, Lane, queue_name
+from functions.core.ledger_row import Group, LedgerRow
 from functions.core.ports import Embedder
-from functions.core.settings import SourceSettings, TargetSettings
+from functions.core.settings import GuardedTarget, Ordering, SourceSettings, TargetSettings
 from functions.embed.process import Embed, build_embed
 from functions.enqueue.process import Enqueue
+from functions.sweep.build import build_sweep
+from local.memory.announcer import MemoryAnnouncer
 from local.memory.clock import MovableClock
+from local.memory.control import MemoryControl
+from local.memory.cursors import MemoryCursors
 from local.memory.embedder import HashedEmbedder
+from local.memory.failed_changes import MemoryFailedChanges
 from local.memory.index import MemoryIndex
 from local.memory.ledger import MemoryLedger
+from local.memory.mappings import MemoryMappings, MemoryProber
 from local.memory.queues import MemoryQueues
 from local.memory.stash import MemoryStash
 from local.memory.table import MemorySource, MemoryTable
@@ -35,12 +43,15 @@ class MemoryPipeline:
         embedders: Mapping[str, Embedder] | None = None,
         indexes: Mapping[str, MemoryIndex] | None = None,
         ledger: MemoryLedger | None = None,
+        telemetry: MemoryTelemetry | None = None,
         around: Callable[[Any, set[str]], Any] = lambda box, _: box,
     ) -> None:
         """`around` may wrap each box that a function talks to: given the box and its calls."""
         self.clock = MovableClock()
-        self.telemetry = MemoryTelemetry()
+        self.telemetry = telemetry or MemoryTelemetry()
         self.ledger = ledger or MemoryLedger()
+        self.control = MemoryControl()
+        self.announcer = MemoryAnnouncer()
         self.queues = MemoryQueues(self.clock)
         self.tables = {source.name: MemoryTable(source, self.clock) for source in sources}
         self.indexes = indexes or {
@@ -51,8 +62,10 @@ class MemoryPipeline:
         }
         self._sources = list(sources)
         self.read = dict.fromkeys(self.tables, 0)
-        guarded_ledger = around(self.ledger, {"read", "write"})
-        queue = around(self.queues, {"send"})
+        guarded_ledger = around(self.ledger, {"read", "write", "remove", "listed"})
+        queue = around(self.queues, {"send", "hide", "waiting"})
+        control = around(self.control, {"read", "count", "swap", "cool", "claim", "warm"})
+        announcer = around(self.announcer, {"announce"})
         self.enqueue = Enqueue(
             ledger=guarded_ledger,
             queue=queue,
@@ -68,15 +81,60 @@ class MemoryPipeline:
                 queue=queue,
                 embedder=around(self.embedders[target.name], {"embed"}),
                 index=around(self.indexes[target.name], {"read", "write"}),
-                stash=MemoryStash(),
+                stash=around(MemoryStash(), {"read", "write"}),
+                control=control,
+                announcer=announcer,
                 telemetry=self.telemetry,
                 clock=self.clock,
+                wait=self.clock.advance,
                 jitter=lambda: 0.0,
                 sources=[source for source in sources if target.name in source.targets],
                 target=target,
             )
             for target in targets
         }
+
+        self.failed_changes = MemoryFailedChanges(self._sources)
+        self.sweeper = build_sweep(
+            ledger=guarded_ledger,
+            queue=queue,
+            indexes={n: around(index, {"remove"}) for n, index in self.indexes.items()},
+            control=control,
+            announcer=announcer,
+            cursors=MemoryCursors(),
+            failed_changes=self.failed_changes,
+            enqueue=self.enqueue,
+            telemetry=self.telemetry,
+            clock=self.clock,
+            wait=self._wait_for_embed,
+            targets=targets,
+            stuck_hours=24.0,
+            stage="memory",
+        )
+
+        self.mappings = MemoryMappings()
+        self.breaker = Reconcile(
+            control=control,
+            mappings=self.mappings,
+            prober=MemoryProber({name: step.probe for name, step in self.embed.items()}),
+            telemetry=self.telemetry,
+            clock=self.clock,
+            jitter=lambda: 0.0,
+            targets=[self._guarded(target) for target in targets],
+        )
+
+    def _guarded(self, target: TargetSettings) -> GuardedTarget:
+        queues = [*map(str, PRIORITIES), str(Lane.DELETE)] + [
+            queue_name(Lane.SEQUENTIAL, source.name)
+            for source in self._sources
+            if source.ordering is Ordering.SEQUENTIAL
+        ]
+        return GuardedTarget(
+            name=target.name,
+            embed_function=target.name,
+            mappings={queue: f"{target.name}/{queue}" for queue in queues},
+            settings=target.breaker,
+        )
 
     def deliver(self, records: Iterable[Mapping[str, Any]]) -> list[str]:
         """Give stream records to enqueue; return the sequence numbers that failed."""
@@ -95,25 +153,68 @@ class MemoryPipeline:
 
     def run(self, queue: str, most: int = BATCH, seconds: float = RUN_SECONDS) -> int:
         """Run embed once on a batch of a lane; return how many messages it took."""
+        if queue in self.mappings.disabled:
+            return 0
         messages = self.queues.receive(queue, most)
         if messages:
             target = queue.split("/")[0]
-            failed = set(self.embed[target].process(messages, lambda: seconds))
+            failed = set(self.embed[target].process(messages, self.seconds_left(seconds)))
             for message in messages:
                 if message.message_id not in failed:
                     self.queues.acknowledge(message)
         return len(messages)
 
-    def drain(self, *, advance_seconds: float = 130) -> None:
-        """Run everything, moving the clock over every backoff, until the lanes are empty."""
+    def seconds_left(self, seconds: float = RUN_SECONDS) -> Callable[[], float]:
+        """Start a run's time: it goes by when something waits."""
+        end_ms = self.clock() + seconds * 1000
+        return lambda: (end_ms - self.clock()) / 1000
+
+    def sweep(self, job: str, seconds: float = 240.0) -> None:
+        """Run the sweep once, as the clock does: `due` each minute, `rest` each 15 minutes."""
+        self.sweeper.run(job, self.seconds_left(seconds))
+
+    def reconcile(self) -> None:
+        """Let the mappings follow the breakers, as the clock does each minute."""
+        self.breaker.run(self.seconds_left(120.0))
+
+    def drain(self) -> None:
+        """Run everything, moving the clock over every backoff, until nothing is owed."""
         self.deliver_new()
         for _ in range(MAX_ROUNDS):
-            names = self.queues.names
-            if not any(self.run(name) for name in names):
-                if not any(self.queues.depth(name) for name in names):
-                    return
-                self.clock.advance(advance_seconds)
-        raise RuntimeError(f"the lanes are not empty after {MAX_ROUNDS} rounds")
+            if self._run_all():
+                continue
+            if not self._owes():
+                return
+            self._advance_to_the_next()
+            self.reconcile()
+            self.sweep("due")
+            self.sweep("rest")
+        raise RuntimeError(f"something is still owed after {MAX_ROUNDS} rounds")
+
+    def _run_all(self) -> bool:
+        return sum(self.run(name) for name in self.queues.names) > 0
+
+    def _owes(self) -> bool:
+        waiting = (Group.OPEN, Group.PARKED, Group.HEALING)
+        is_owed = any(row.group in waiting for row in self.ledger.rows.values())
+        return is_owed or any(self.queues.depth(name) for name in self.queues.names)
+
+    def _advance_to_the_next(self) -> None:
+        """Move the clock to where something can happen: a message or a row that is due."""
+        now_ms = self.clock()
+        waiting = (Group.PARKED, Group.HEALING)
+        dues = [row.due_ms for row in self.ledger.rows.values() if row.group in waiting]
+        dues += self.queues.visible_times()
+        if not dues or self.mappings.disabled:
+            # The clock calls the breaker each minute.
+            dues.append(now_ms + 60_000)
+        later = [due_ms for due_ms in dues if due_ms > now_ms]
+        self.clock.advance((min(later, default=now_ms + 60_000) - now_ms) / 1000)
+
+    def _wait_for_embed(self, seconds: float) -> None:
+        """Let the others work while the sweep waits for its canary."""
+        self._run_all()
+        self.clock.advance(seconds)
 
     def row(self, document: str, *, source: str, target: str = "default") -> LedgerRow | None:
         """Return the ledger row of a document."""

@@ -106,10 +106,28 @@ class MemoryQueues:
                     held.visible_ms = self._clock() + seconds * 1000
         return []
 
+    def waiting(self, target: str) -> dict[str, int]:
+        """Count the messages of each lane of a target that can be received now."""
+        return {
+            name.removeprefix(f"{target}/"): sum(
+                held.visible_ms <= self._clock() for held in self._queues[name].messages
+            )
+            for name in self.names
+            if name.startswith(f"{target}/")
+        }
+
     def depth(self, name: str) -> int:
         """Count the messages of a queue, hidden ones too."""
         queue = self._queues.get(name)
         return len(queue.messages) if queue else 0
+
+    def visible_times(self) -> list[int]:
+        """Tell when each message of the lanes may be received."""
+        return [held.visible_ms for name in self.names for held in self._queues[name].messages]
+
+    def receive_counts(self) -> list[int]:
+        """Tell how often each message of the lanes was received."""
+        return [held.receive_count for name in self.names for held in self._queues[name].messages]
 
     def dead_letters(self) -> list[str]:
         """Return the bodies of all dead letters."""

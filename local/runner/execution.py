@@ -34,6 +34,7 @@ class Execution:
         self._outcomes: SimpleQueue[Callable[[str], Invocation]] = SimpleQueue()
         self._is_ready = Event()
         self._is_closed = Event()
+        self.was_killed = False  # by a test, not by its end or its timeout
         self._closing = Lock()
         self._api = RuntimeApi(self)
         self._process: Process | None = None
@@ -66,12 +67,12 @@ class Execution:
 
     def kill(self) -> None:
         """Kill the process as a crash would end it."""
-        if self._process:
-            self._process.kill()
+        self.was_killed = True
+        self._end_process()
 
     def close(self) -> None:
         """End the process and its API."""
-        self.kill()
+        self._end_process()
         self._close_api()
 
     def next_request(self) -> Request | None:
@@ -93,6 +94,10 @@ class Execution:
             self._end(lambda known_id: error_answer(known_id, payload))
         else:
             self._outcomes.put(lambda known_id: error_answer(known_id, payload))
+
+    def _end_process(self) -> None:
+        if self._process:
+            self._process.kill()
 
     def _on_end(self, code: int) -> None:
         self._end(lambda request_id: exited(request_id, code))

@@ -27,6 +27,7 @@ class FunctionPool:
         self._idle: list[Execution] = []
         self._busy: list[Execution] = []
         self._running = 0
+        self.killed_invocations = 0
         self._is_closed = False
         self._log = place.log(function.name)
         self._log.parent.mkdir(parents=True, exist_ok=True)
@@ -40,6 +41,7 @@ class FunctionPool:
             execution = self._take()
             try:
                 invocation = execution.invoke(request)
+                self._count_kill(execution, invocation)
             finally:
                 self._give_back(execution)
         finally:
@@ -61,6 +63,11 @@ class FunctionPool:
             execution = self._busy[0] if self._busy else self._idle.pop()
         execution.kill()
         return True
+
+    def busy(self) -> list[Execution]:
+        """Return the processes that work."""
+        with self._lock:
+            return list(self._busy)
 
     def pids(self) -> list[int]:
         """Return the process ids of all its processes."""
@@ -123,6 +130,11 @@ class FunctionPool:
                 self._idle.append(execution)
                 return
         execution.close()
+
+    def _count_kill(self, execution: Execution, invocation: Invocation) -> None:
+        if execution.was_killed and invocation.has_exited:
+            with self._lock:
+                self.killed_invocations += 1
 
     def _log_error(self, invocation: Invocation) -> None:
         """Write what the platform itself would: a killed process cannot tell of its end."""

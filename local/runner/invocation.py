@@ -8,6 +8,7 @@ from typing import Any
 # https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html: 6 MB each way.
 PAYLOAD_LIMIT_BYTES = 6 * 1024 * 1024
 THROTTLED = "TooManyRequestsException"
+EXITED = "Runtime.ExitError"
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,11 @@ class Invocation:
     def is_throttled(self) -> bool:
         """Tell whether the function's reserved concurrency refused the call."""
         return self.error is not None and self.error["errorType"] == THROTTLED
+
+    @property
+    def has_exited(self) -> bool:
+        """Tell whether the function's process ended in the middle."""
+        return self.error is not None and self.error["errorType"] == EXITED
 
 
 def failed(request_id: str, kind: str, message: str) -> Invocation:
@@ -50,7 +56,7 @@ def exited(request_id: str, code: int) -> Invocation:
     """Return the end of a run whose process ended; a negative code is a signal's number."""
     how = f"signal: {_signal_name(-code)}" if code < 0 else f"exit status {code}"
     message = f"RequestId: {request_id} Error: Runtime exited with error: {how}"
-    return failed(request_id, "Runtime.ExitError", message)
+    return failed(request_id, EXITED, message)
 
 
 def too_large(request_id: str, size: int) -> Invocation:

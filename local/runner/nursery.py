@@ -13,7 +13,6 @@ import select
 import signal
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,54 +30,43 @@ class Nursery:
         """Start with none."""
         self._children: dict[int, Child] = {}
         # Not an import: this script runs without the packages that local.engines needs.
-        die_with_watcher = runpy.run_path(str(WATCHER))["die_with_watcher"]
-        self._die_with_us = partial(die_with_watcher, os.getpid())
+        watcher = runpy.run_path(str(WATCHER))
+        self._start_child = watcher["start"]
+        self._signal_group = watcher["signal_group"]
 
     def obey(self, order: dict[str, Any]) -> None:
         """Start a process or kill one with all that it started."""
         if "command" in order:
             self._start(order)
         elif order["id"] in self._children:
-            _kill_group(self._children[order["id"]])
+            self._kill(self._children[order["id"]])
 
     def reap(self) -> None:
         """Tell of every process that has ended, and end what it left behind."""
         for number, child in tuple(self._children.items()):
             if child.poll() is not None:
                 del self._children[number]
-                _kill_group(child)
+                self._kill(child)
                 _tell(id=number, code=child.returncode)
 
     def end(self) -> None:
         """Kill everything."""
         for child in self._children.values():
-            _kill_group(child)
+            self._kill(child)
         for child in self._children.values():
             child.wait()
 
     def _start(self, order: dict[str, Any]) -> None:
         try:
-            with Path(order["log"]).open("ab") as log:
-                child = subprocess.Popen(
-                    order["command"],
-                    cwd=order["folder"],
-                    env=order["environment"],
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                    preexec_fn=self._die_with_us,
-                )
+            child: Child = self._start_child(order)
         except (OSError, subprocess.SubprocessError) as error:
             _tell(id=order["id"], failed=str(error))
             return
         self._children[order["id"]] = child
         _tell(id=order["id"], pid=child.pid)
 
-
-def _kill_group(child: Child) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, signal.SIGKILL)
+    def _kill(self, child: Child) -> None:
+        self._signal_group(child, signal.SIGKILL)
 
 
 def _tell(**what: Any) -> None:

@@ -1,11 +1,12 @@
-"""Run the functions and mappings of a stack on this machine, until stopped."""
+"""Run the functions, mappings and schedules of a stack on this machine, until stopped."""
 
-import json
 import logging
 import threading
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from random import Random
 
+from local.runner.asynchronous import RETRY_SECONDS, AsynchronousInvocations
 from local.runner.counts import MappingCounts
 from local.runner.function_pool import FunctionPool
 from local.runner.invocation import Invocation
@@ -13,9 +14,10 @@ from local.runner.mapping import Wiring
 from local.runner.place import RunnerPlace
 from local.runner.processes import Processes
 from local.runner.queue_mapping import QueueMapping
+from local.runner.schedule import Schedule
 from local.runner.stream_mapping import StreamMapping
 from local.runner.switches import Switches
-from local.specs import FunctionSpec, QueueMappingSpec, StreamMappingSpec
+from local.specs import FunctionSpec, QueueMappingSpec, ScheduleSpec, StreamMappingSpec
 
 GRACE_SECONDS = 5.0
 # Above the loggers of every module here.
@@ -31,14 +33,18 @@ class Runner:
         functions: Iterable[FunctionSpec],
         queue_mappings: Iterable[QueueMappingSpec] = (),
         stream_mappings: Iterable[StreamMappingSpec] = (),
+        schedules: Iterable[ScheduleSpec] = (),
+        *,
+        retry_seconds: Sequence[float] = RETRY_SECONDS,
     ) -> None:
-        """Take the stack; nothing runs yet."""
+        """Take the stack; nothing runs yet. A failed asynchronous event waits `retry_seconds`."""
         queues, streams = list(queue_mappings), list(stream_mappings)
         place.folder.mkdir(parents=True, exist_ok=True)
         self._log = logging.FileHandler(place.folder / "runner.log", delay=True)
         self._log.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
         self._stop = threading.Event()
-        self._is_polling = False
+        self._is_started = False
+        self._asynchronous = AsynchronousInvocations(self._stop, retry_seconds)
         self._processes = Processes()
         self._pools = {
             function.name: FunctionPool(function, place, self._processes) for function in functions
@@ -56,6 +62,10 @@ class Runner:
             **{s.mapping_id: QueueMapping(s, wiring(s.mapping_id, s.function)) for s in queues},
             **{s.mapping_id: StreamMapping(s, wiring(s.mapping_id, s.function)) for s in streams},
         }
+        self._schedules = [
+            Schedule(spec, partial(self.invoke_later, spec.function), self._stop)
+            for spec in schedules
+        ]
 
     def warm(self) -> None:
         """Start a process of each function that a mapping feeds, while other things get ready."""
@@ -63,20 +73,23 @@ class Runner:
             self._pools[function].warm()
 
     def start(self) -> None:
-        """Begin to poll."""
-        self._is_polling = True
+        """Begin to poll, and to wait for the times of the schedules."""
+        self._is_started = True
         logger.addHandler(self._log)
         logger.propagate = False
         for mapping in self._mappings.values():
             mapping.start()
+        for schedule in self._schedules:
+            schedule.start()
 
     def stop(self, *, grace_seconds: float = GRACE_SECONDS) -> None:
         """Stop polling, let what runs end for a while, kill the rest, leave no process behind."""
         self._stop.set()
         killer = threading.Timer(grace_seconds, self._close_pools)
         killer.start()
-        for mapping in self._mappings.values() if self._is_polling else ():
-            mapping.join()
+        for source in (*self._mappings.values(), *self._schedules) if self._is_started else ():
+            source.join()
+        self._asynchronous.join()
         killer.cancel()
         self._close_pools()
         self._processes.close()
@@ -84,13 +97,38 @@ class Runner:
         logger.propagate = True
         self._log.close()
 
-    def invoke(self, function: str, event: Any) -> Invocation:
+    def has(self, function: str) -> bool:
+        """Tell whether there is a function of this name."""
+        return function in self._pools
+
+    def invoke(self, function: str, payload: bytes) -> Invocation:
         """Run a function on an event and wait for its end; KeyError if there is no such one."""
-        return self._pools[function].invoke(json.dumps(event).encode())
+        return self._pools[function].invoke(payload)
+
+    def invoke_later(self, function: str, payload: bytes) -> None:
+        """Run a function on an event, with retries, and do not wait for it."""
+        self._asynchronous.begin(function, self._pools[function].invoke, payload)
 
     def kill_one(self, function: str) -> bool:
         """Kill one process of a function, a busy one if there is any."""
         return self._pools[function].kill_one()
+
+    def kill_busy(self, folder: str, chance: Random) -> bool:
+        """Kill a process that works, by chance, of the functions of a folder; False if none does.
+
+        It may come to its end before the signal does: `killed_invocations` tells how many did not.
+        """
+        pools = [pool for pool in self._pools.values() if pool.function.folder == folder]
+        busy = [execution for pool in pools for execution in pool.busy()]
+        if not busy:
+            return False
+        chance.choice(busy).kill()
+        return True
+
+    @property
+    def killed_invocations(self) -> int:
+        """Return how many invocations were ended by a kill that was asked for here."""
+        return sum(pool.killed_invocations for pool in self._pools.values())
 
     def pids(self, function: str) -> list[int]:
         """Return the process ids of a function."""

@@ -8,14 +8,13 @@ from threading import Thread
 
 from local.runner.backoff import Backoff
 from local.runner.batch_response import failed_items
-from local.runner.checkpoint import Checkpoint
 from local.runner.failed_records import EXHAUSTED, TOO_OLD, FailedRecords
 from local.runner.invocation import Invocation
-from local.runner.mapping import SWITCH_SECONDS, Record, Wiring, event_of, split_by_payload
-from local.runner.shard_source import ShardPlace, ShardSource
+from local.runner.mapping import SWITCH_SECONDS, Record, event_of, split_by_payload
+from local.runner.shard import Shard
+from local.runner.shard_source import ShardSource
 from local.runner.stream_batch import Discard, Part, Split, after_failure, too_old
 from local.runner.stream_event import sequence_number
-from local.specs import StreamMappingSpec
 
 logger = logging.getLogger(__name__)
 
@@ -23,23 +22,21 @@ logger = logging.getLogger(__name__)
 class ShardReader:
     """One shard, one batch at a time, in order."""
 
-    def __init__(
-        self, spec: StreamMappingSpec, wiring: Wiring, place: ShardPlace, checkpoint: Checkpoint
-    ) -> None:
+    def __init__(self, shard: Shard) -> None:
         """Be ready to start."""
-        self._spec = spec
-        self._wiring = wiring
-        self._place = place
-        self._checkpoint = checkpoint
-        self._source = ShardSource(spec, wiring, place, checkpoint)
-        self._s3 = wiring.place.client("s3", wiring.place.aws_url)
+        self._shard = shard
+        self._spec = shard.spec
+        self._wiring = shard.wiring
+        self._source = ShardSource(shard)
+        self._s3 = self._wiring.place.client("s3", self._wiring.place.aws_url)
         self._last_request = ""
         # Lambda polls a shard four times a second.
         self._empty = Backoff(0.05, 0.25)
         self._unreachable = Backoff(0.1, 5.0)
         self._failing = Backoff(0.1, 5.0)
         self.is_at_rest = True
-        self.thread = Thread(target=self._run, name=f"{spec.mapping_id}-{place.shard}", daemon=True)
+        name = f"{shard.spec.mapping_id}-{shard.name}"
+        self.thread = Thread(target=self._run, name=name, daemon=True)
 
     def _run(self) -> None:
         while not self._wiring.stop.is_set():
@@ -54,7 +51,7 @@ class ShardReader:
                     return
             except Exception:
                 # The engine is away, or whatever it is: nothing is lost behind the checkpoint.
-                logger.exception("%s is read again from its checkpoint", self._place.shard)
+                logger.exception("%s is read again from its checkpoint", self._shard.name)
                 self._source.restart()
                 self._unreachable.wait(self._wiring.stop)
 
@@ -70,7 +67,7 @@ class ShardReader:
                     self._source.restart()
                     return False
         elif self._source.is_closed:
-            self._checkpoint.close(self._place.stream, self._place.shard)
+            self._shard.close()
             return True
         else:
             self._empty.wait(self._wiring.stop)
@@ -118,12 +115,11 @@ class ShardReader:
 
     def _done(self, records: Sequence[Record]) -> None:
         if records:
-            after = sequence_number(records[-1])
-            self._checkpoint.advance(self._place.stream, self._place.shard, after)
+            self._shard.advance(sequence_number(records[-1]))
 
     def _discard(self, part: Part, condition: str) -> None:
         """Keep what is given up in the on-failure bucket, then pass it."""
-        logger.warning("%d records of %s: %s", len(part.records), self._place.shard, condition)
+        logger.warning("%d records of %s: %s", len(part.records), self._shard.name, condition)
         if self._spec.failure_bucket:
             failed = FailedRecords(
                 records=part.records,
@@ -133,7 +129,7 @@ class ShardReader:
                 function_arn=self._wiring.place.function_arn(self._spec.function),
                 mapping_id=self._spec.mapping_id,
                 stream_arn=self._source.stream_arn,
-                shard_id=self._place.shard,
+                shard_id=self._shard.name,
             )
             now = datetime.now(UTC)
             self._s3.put_object(

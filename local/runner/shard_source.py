@@ -2,48 +2,31 @@
 
 import logging
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from local.runner.checkpoint import Checkpoint
 from local.runner.invocation import PAYLOAD_LIMIT_BYTES
-from local.runner.mapping import Record, Wiring, size_of
+from local.runner.mapping import Record, size_of
+from local.runner.shard import TRIM_HORIZON, Shard
 from local.runner.stream_event import stream_record
-from local.specs import StreamMappingSpec
 
 logger = logging.getLogger(__name__)
 
 # https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetRecords.html
 GET_RECORDS_LIMIT = 1000
 WINDOW_STEP_SECONDS = 0.1
-TRIM_HORIZON = "TRIM_HORIZON"
-
-
-@dataclass(frozen=True)
-class ShardPlace:
-    """Which shard of which stream, and where to begin if nothing of it is done."""
-
-    stream: str
-    shard: str
-    start: str = TRIM_HORIZON
 
 
 class ShardSource:
     """One shard as its reader sees it."""
 
-    def __init__(
-        self, spec: StreamMappingSpec, wiring: Wiring, place: ShardPlace, checkpoint: Checkpoint
-    ) -> None:
+    def __init__(self, shard: Shard) -> None:
         """Make the client; reading begins at the checkpoint."""
-        self._spec = spec
-        self._wiring = wiring
-        self._place = place
-        self._checkpoint = checkpoint
-        around = wiring.place
-        self.stream_arn = around.stream_arn(place.stream)
-        self._streams = around.client("dynamodbstreams", around.dynamodb_url)
+        self._shard = shard
+        place = shard.wiring.place
+        self.stream_arn = place.stream_arn(shard.stream)
+        self._streams = place.client("dynamodbstreams", place.dynamodb_url)
         self._iterator: str | None = None
         self.is_closed = False
 
@@ -54,28 +37,28 @@ class ShardSource:
 
     def collect(self) -> list[Record]:
         """Return a batch: full, or what one read or the window brought; empty if nothing came."""
-        batch = self._read(self._spec.batch_size)
-        end = time.monotonic() + self._spec.window_seconds
+        batch = self._read(self._shard.spec.batch_size)
+        end = time.monotonic() + self._shard.spec.window_seconds
         size = sum(map(size_of, batch))
         while batch and self._may_wait(len(batch), size):
             left = end - time.monotonic()
             if left <= 0:
                 break
             try:
-                more = self._read(self._spec.batch_size - len(batch))
+                more = self._read(self._shard.spec.batch_size - len(batch))
             except (BotoCoreError, ClientError) as error:
-                logger.warning("%s cannot be read: %s", self._place.shard, error)
+                logger.warning("%s cannot be read: %s", self._shard.name, error)
                 self.restart()
                 break
             batch += more
             size += sum(map(size_of, more))
             if not more:
-                self._wiring.stop.wait(min(left, WINDOW_STEP_SECONDS))
+                self._shard.wiring.stop.wait(min(left, WINDOW_STEP_SECONDS))
         return batch
 
     def _may_wait(self, count: int, size: int) -> bool:
-        has_room = count < self._spec.batch_size and size < PAYLOAD_LIMIT_BYTES
-        return has_room and self._wiring.is_working and not self.is_closed
+        has_room = count < self._shard.spec.batch_size and size < PAYLOAD_LIMIT_BYTES
+        return has_room and self._shard.wiring.is_working and not self.is_closed
 
     def _read(self, count: int) -> list[Record]:
         if self.is_closed:
@@ -87,16 +70,16 @@ class ShardSource:
         )
         self._iterator = answer.get("NextShardIterator")
         self.is_closed = self._iterator is None
-        region = self._wiring.place.region
+        region = self._shard.wiring.place.region
         return [
             stream_record(record, arn=self.stream_arn, region=region)
             for record in answer["Records"]
         ]
 
     def _find_iterator(self) -> str:
-        after = self._checkpoint.after(self._place.stream, self._place.shard)
+        after = self._shard.after
         if after is None:
-            return self._get_iterator(ShardIteratorType=self._place.start)
+            return self._get_iterator(ShardIteratorType=self._shard.start)
         try:
             return self._get_iterator(
                 ShardIteratorType="AFTER_SEQUENCE_NUMBER", SequenceNumber=after
@@ -107,7 +90,7 @@ class ShardSource:
 
     def _get_iterator(self, **where: Any) -> str:
         answer = self._streams.get_shard_iterator(
-            StreamArn=self._place.stream, ShardId=self._place.shard, **where
+            StreamArn=self._shard.stream, ShardId=self._shard.name, **where
         )
         iterator: str = answer["ShardIterator"]
         return iterator

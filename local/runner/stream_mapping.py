@@ -8,8 +8,8 @@ from typing import Any
 from local.runner.backoff import Backoff
 from local.runner.checkpoint import Checkpoint
 from local.runner.mapping import SWITCH_SECONDS, Wiring
+from local.runner.shard import TRIM_HORIZON, Shard
 from local.runner.shard_reader import ShardReader
-from local.runner.shard_source import TRIM_HORIZON, ShardPlace
 from local.specs import StreamMappingSpec
 
 logger = logging.getLogger(__name__)
@@ -90,8 +90,8 @@ class StreamMapping:
             if (stream, shard) in self._readers or waits:
                 continue
             if not self._checkpoint.is_closed(stream, shard):
-                place = ShardPlace(stream, shard, start)
-                reader = ShardReader(self.spec, self.wiring, place, self._checkpoint)
+                found = Shard(self.spec, self.wiring, self._checkpoint, stream, shard, start)
+                reader = ShardReader(found)
                 self._readers[stream, shard] = reader
                 reader.thread.start()
 

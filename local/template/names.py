@@ -14,6 +14,7 @@ _CHARACTERS = 63
 
 NAME_PROPERTIES = {
     "AWS::DynamoDB::Table": "TableName",
+    "AWS::Events::Rule": "Name",
     "AWS::Lambda::Function": "FunctionName",
     "AWS::S3::Bucket": "BucketName",
     "AWS::SNS::Topic": "TopicName",

@@ -17,6 +17,7 @@ _ATTRIBUTES: Mapping[str, Mapping[str, _Attribute]] = {
         "Arn": lambda site, name: site.arn("dynamodb", f"table/{name}"),
         "StreamArn": lambda site, name: unknown_stream_arn(site, name),
     },
+    "AWS::Events::Rule": {"Arn": lambda site, name: site.arn("events", f"rule/{name}")},
     "AWS::Lambda::Function": {"Arn": lambda site, name: site.arn("lambda", f"function:{name}")},
     "AWS::S3::Bucket": {"Arn": lambda site, name: f"arn:{site.partition}:s3:::{name}"},
     "AWS::SNS::Topic": {

@@ -10,6 +10,7 @@ from local.template.intrinsics import TemplateError, resolve
 from local.template.mappings import queue_mapping_spec, reads_a_queue, stream_mapping_spec
 from local.template.queues import queue_spec
 from local.template.references import TemplateReferences
+from local.template.schedules import schedule_specs
 from local.template.site import Site
 from local.template.tables import table_spec
 
@@ -19,8 +20,9 @@ BUCKET = "AWS::S3::Bucket"
 SECRET = "AWS::SecretsManager::Secret"
 FUNCTION = "AWS::Lambda::Function"
 MAPPING = "AWS::Lambda::EventSourceMapping"
+RULE = "AWS::Events::Rule"
 INDEX = "Custom::EmbedqIndex"
-_READ = (TABLE, QUEUE, BUCKET, SECRET, FUNCTION, MAPPING, INDEX)
+_READ = (TABLE, QUEUE, BUCKET, SECRET, FUNCTION, MAPPING, RULE, INDEX)
 
 
 def read_stack(template: Mapping[str, Any], site: Site) -> StackSpec:
@@ -57,6 +59,11 @@ class _Reader:
                 stream_mapping_spec(ref(id_), found)
                 for id_, found in mappings.items()
                 if not reads_a_queue(found)
+            ],
+            schedules=[
+                schedule
+                for id_, found in self._properties(RULE).items()
+                for schedule in schedule_specs(name(id_), found)
             ],
             custom_resources=list(self._properties(INDEX).values()),
             outputs=self._outputs(),

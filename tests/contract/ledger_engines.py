@@ -13,6 +13,7 @@ from functions.core.identity import RowKey
 from functions.core.ports import Ledger
 from local.memory.ledger import MemoryLedger
 from tests.contract.engines import aws_client
+from tests.ledger_table import create_ledger_table
 
 
 @dataclass(frozen=True)
@@ -44,29 +45,7 @@ def ledger_table(request: pytest.FixtureRequest, engine: str) -> Iterator[Ledger
     """Create a ledger's table with its sparse index."""
     with aws_client(request, "dynamodb", engine=engine, fixture="dynamodb_url") as dynamodb:
         name = f"ledger-{uuid4()}"
-        dynamodb.create_table(
-            TableName=name,
-            BillingMode="PAY_PER_REQUEST",
-            KeySchema=[{"AttributeName": "row_key", "KeyType": "HASH"}],
-            AttributeDefinitions=[
-                {"AttributeName": "row_key", "AttributeType": "S"},
-                {"AttributeName": "open_shard", "AttributeType": "S"},
-                {"AttributeName": "due_ms", "AttributeType": "N"},
-            ],
-            GlobalSecondaryIndexes=[
-                {
-                    "IndexName": "open",
-                    "KeySchema": [
-                        {"AttributeName": "open_shard", "KeyType": "HASH"},
-                        {"AttributeName": "due_ms", "KeyType": "RANGE"},
-                    ],
-                    "Projection": {
-                        "ProjectionType": "INCLUDE",
-                        "NonKeyAttributes": ["status", "lane"],
-                    },
-                }
-            ],
-        )
+        create_ledger_table(dynamodb, name)
         yield LedgerTable(dynamodb, name)
 
 

@@ -149,6 +149,39 @@ def test_tombstone_keeps_its_version_for_ever(engine: IndexEngine) -> None:
     assert write(engine, entry("a", version=10)) == [Written.WRITTEN]
 
 
+def test_removed_tombstone_is_gone(engine: IndexEngine) -> None:
+    """R07: the index forgets it, under the version above its own; so may a second try find."""
+    graves = [tombstone(name, version=9) for name in "ab"]
+    write(engine, *graves)
+    wanted = {grave.entry_id: grave.version for grave in graves}
+
+    assert set(engine.index.remove(wanted)) == set(wanted)
+
+    assert engine.index.read(list(wanted)) == {}
+    engine.forget()
+    assert set(engine.index.remove(wanted)) == set(wanted)
+    assert write(engine, entry("a", version=NOW_MS)) == [Written.WRITTEN]
+
+
+def test_only_old_tombstones_are_removed(engine: IndexEngine) -> None:
+    """R07 R31: an entry stays, and so does a tombstone of a newer delete."""
+    kept: list[Entry | Tombstone] = [entry("live", version=9), tombstone("newer", version=10)]
+    write(engine, *kept, tombstone("older", version=8))
+    names = ("live", "newer", "older", "absent")
+
+    gone = engine.index.remove({tombstone(name).entry_id: 9 for name in names})
+
+    assert set(gone) == {tombstone("older").entry_id, tombstone("absent").entry_id}
+    assert set(engine.index.read([tombstone(name).entry_id for name in names])) == {
+        one.entry_id for one in kept
+    }
+
+
+def test_nothing_to_remove_is_nothing_done(engine: IndexEngine) -> None:
+    """R10: a round without work of its own."""
+    assert engine.index.remove({}) == []
+
+
 @pytest.mark.parametrize(
     "bad",
     [

@@ -55,3 +55,13 @@ def test_read_without_an_index_is_a_failure_and_not_an_absence(
     assert caught.value.failure == Failure(
         FailureKind.INDEX_UNAVAILABLE, "OpenSearch: reading answered index_not_found_exception"
     )
+
+
+def test_removal_without_an_index_fails_and_makes_none(http: OpenSearchHttp, name: str) -> None:
+    """R07 R12: a delete with an external version would make it, without the k-NN mapping."""
+    with pytest.raises(FailureError) as caught:
+        OpenSearchIndex(http, name).remove({entry("a").entry_id: 1})
+
+    assert caught.value.failure.kind is FailureKind.INDEX_UNAVAILABLE
+    with pytest.raises(OpenSearchError, match="404 index_not_found_exception"):
+        http.call("GET", name)

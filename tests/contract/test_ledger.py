@@ -1,15 +1,16 @@
 """The ledger port: one truth per document, and no write is lost."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from itertools import count
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from functions.core.identity import DocumentId
 from functions.core.lane import Lane
-from functions.core.ledger_row import LedgerRow, Status
+from functions.core.ledger_row import Group, LedgerRow, Status
 from functions.core.ports import Listed, Swapped
 from tests.builders import NOW_MS, make_row
 from tests.contract.engines import real
@@ -23,6 +24,10 @@ UNIQUE = count(1)
 def engine(request: pytest.FixtureRequest) -> Iterator[LedgerEngine]:
     with ledger_engine(request, request.param) as engine:
         yield engine
+
+
+def names(listed: Iterable[Listed]) -> list[str]:
+    return [one.row_key for one in listed]
 
 
 def test_first_write_inserts(engine: LedgerEngine) -> None:
@@ -148,30 +153,76 @@ def test_more_rows_than_one_call_takes(engine: LedgerEngine) -> None:
     assert found == {row.row_key: replace(row, revision=1) for row in rows}
 
 
-def test_open_and_failed_rows_are_listed(engine: LedgerEngine) -> None:
-    """R29: what owes work, with all that decides when; closed rows are not even read."""
-    rows = [
-        make_row(document_id=DocumentId(str(status)), status=status, revision=0)
-        for status in Status
-    ]
-    due = make_row(
-        document_id=DocumentId("due"), lane=Lane.BULK, next_attempt_ms=NOW_MS + 9, revision=0
-    )
-    engine.ledger.write([*rows, due])
+@pytest.mark.parametrize(
+    ("group", "changes"),
+    [
+        (Group.OPEN, {"status": Status.PENDING}),
+        (Group.OPEN, {"status": Status.PROCESSING}),
+        (Group.PARKED, {"parked": True}),
+        (Group.PARKED, {"sent": False}),
+        (Group.HEALING, {"status": Status.FAILED, "next_attempt_ms": NOW_MS}),
+        (Group.FAILED, {"status": Status.FAILED}),
+        (Group.FAILED, {"status": Status.FAILED_MAX_RETRIES}),
+        (Group.FAILED, {"status": Status.PARTIALLY_COMPLETED}),
+        (Group.DELETED, {"status": Status.DELETED}),
+        (None, {"status": Status.COMPLETED}),
+        (None, {"status": Status.SKIPPED}),
+    ],
+)
+def test_rows_are_listed_by_who_looks_for_them(
+    engine: LedgerEngine, group: Group | None, changes: dict[str, Any]
+) -> None:
+    """R29: with all that decides when; what owes nothing is not even read."""
+    row = make_row(revision=0, lane=Lane.BULK, **changes)
+    engine.ledger.write([row])
 
-    assert set(engine.ledger.listed()) == {
-        Listed(due.row_key, Status.PENDING, Lane.BULK, NOW_MS + 9),
-        *(
-            Listed(row.row_key, row.status, Lane.NORMAL, NOW_MS)
-            for row in rows
-            if row.status.is_open or row.status.is_failed
-        ),
-    }
+    found = {group: names(engine.ledger.listed([group])) for group in Group}
+
+    assert found == {one: [row.row_key] if one is group else [] for one in Group}
+
+
+def test_only_rows_that_are_due_are_listed(engine: LedgerEngine) -> None:
+    """R29: what waits for later is not read."""
+    rows = [
+        make_row(
+            document_id=DocumentId(f"due {n}"), parked=True, next_attempt_ms=NOW_MS + n, revision=0
+        )
+        for n in range(5)
+    ]
+    engine.ledger.write(rows)
+
+    found = engine.ledger.listed([Group.OPEN, Group.PARKED], due_ms=NOW_MS + 2)
+
+    assert sorted(names(found)) == [row.row_key for row in rows[:3]]
+
+
+def test_listing_may_start_anywhere(engine: LedgerEngine) -> None:
+    """R29: a sweep that was cut off goes on where it stopped, and comes around."""
+    rows = [make_row(document_id=DocumentId(f"{n}"), revision=0) for n in range(40)]
+    engine.ledger.write(rows)
+    listed = list(engine.ledger.listed([Group.OPEN]))
+    middle = listed[20].shard
+
+    found = list(engine.ledger.listed([Group.OPEN], first_shard=middle))
+
+    assert sorted(names(found)) == sorted(row.row_key for row in rows)
+    assert found[0].shard == middle
+
+
+def test_row_is_removed_only_as_it_was_read(engine: LedgerEngine) -> None:
+    """R07 R31: a purge never takes a document that came back meanwhile."""
+    [row] = engine.ledger.write([make_row(revision=0)]).stored.values()
+    [newer] = engine.ledger.write([row]).stored.values()
+
+    assert engine.ledger.remove(row) is False
+    assert engine.ledger.remove(newer) is True
+    assert engine.ledger.read([row.row_key]) == {}
+    assert engine.ledger.remove(newer) is False
 
 
 def test_empty_ledger_lists_nothing(engine: LedgerEngine) -> None:
     """R29: before the first document."""
-    assert list(engine.ledger.listed()) == []
+    assert list(engine.ledger.listed(list(Group))) == []
 
 
 def test_row_asked_for_twice_comes_once(engine: LedgerEngine) -> None:

@@ -16,6 +16,7 @@ from tests.contract.engines import real
 from tests.contract.queue_engines import (
     LANES,
     MAX_RECEIVES,
+    TARGET,
     MemoryEngine,
     QueueEngine,
     queue_engine,
@@ -274,3 +275,20 @@ def test_nothing_sent_is_nothing_done(any_engine: QueueEngine) -> None:
     """R10: a batch without work of its own."""
     assert any_engine.tasks.send([]) == []
     any_engine.tasks.hide([])
+
+
+def test_waiting_messages_are_counted_by_queue(any_engine: QueueEngine) -> None:
+    """R29 R30: what is in work or in backoff does not wait for anybody."""
+    tasks = [task(f"d{number}") for number in range(3)] + [task("bulk", lane=Lane.BULK)]
+    any_engine.tasks.send(tasks)
+    assert any_engine.tasks.waiting(TARGET) == {"normal": 3, "bulk": 1}
+
+    [taken] = any_engine.receive(Lane.NORMAL, most=1)
+    [hidden] = any_engine.receive(Lane.BULK)
+    any_engine.tasks.hide([(hidden, 60)])
+    assert any_engine.tasks.waiting(TARGET) == {"normal": 2, "bulk": 0}
+
+    any_engine.acknowledge(taken)
+    any_engine.tasks.hide([(hidden, 0)])
+    assert any_engine.tasks.waiting(TARGET) == {"normal": 2, "bulk": 1}
+    assert any_engine.tasks.waiting("another") == {}

@@ -18,8 +18,13 @@ class TroubledEmbedder(HashedEmbedder):
     def __init__(self, dimensions: int = 16) -> None:
         super().__init__(dimensions)
         self.failures: list[Failure] = []
+        self.is_locked = False  # the key is wrong
+        self.asked = 0
 
     def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+        self.asked += 1
+        if self.is_locked:
+            raise FailureError(Failure(FailureKind.CONFIGURATION, "401"))
         if any("poison" in text for text in texts):
             raise RefusedRequestError(Failure(FailureKind.INVALID_INPUT, "400"))
         if self.failures:

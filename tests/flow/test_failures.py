@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from contextlib import suppress
 
+from functions.core.control import Circuit
 from functions.core.entry import Entry, Tombstone, WriteResult
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import EntryId
 from functions.core.ledger_row import LedgerRow, Status
 from functions.core.ports import Embedded, Swapped
+from functions.core.retry_policy import RetrySettings
 from local.memory.embedder import HashedEmbedder
 from local.memory.index import MemoryIndex
 from local.memory.ledger import MemoryLedger
@@ -47,11 +49,12 @@ def test_failure_backs_off_and_recovers(
     assert [error.kind for error in done.errors] == ["timeout", "provider_error"]
 
 
-def test_hopeless_document_ends_in_the_dead_letters(
-    pipeline: MemoryPipeline, embedder: TroubledEmbedder
-) -> None:
+def test_hopeless_document_ends_in_the_dead_letters(embedder: TroubledEmbedder) -> None:
     """R20 R27: five attempts, then SQS's own redrive."""
-    embedder.failures = [Failure(FailureKind.PROVIDER_ERROR, "503")] * 100
+    pipeline = make_pipeline(
+        target={"retry": RetrySettings(heal_hours=0)}, embedders={"default": embedder}
+    )
+    embedder.failures = [Failure(FailureKind.UNKNOWN, "strange")] * 100
     write(pipeline, "a", "hello")
 
     pipeline.drain()
@@ -129,7 +132,10 @@ def test_document_that_kills_its_runs_takes_no_other_with_it() -> None:
                 raise Killed
             return super().embed(texts, timeout_seconds=timeout_seconds)
 
-    pipeline = make_pipeline(embedders={"default": DeadlyEmbedder(16)})
+    pipeline = make_pipeline(
+        target={"retry": RetrySettings(heal_hours=0)},
+        embedders={"default": DeadlyEmbedder(16)},
+    )
     for number in range(5):
         write(pipeline, f"a-{number}", f"text number {number}")
     write(pipeline, "bad", "deadly")
@@ -168,28 +174,36 @@ def test_ledger_that_is_down_charges_nobody() -> None:
     pipeline = make_pipeline(ledger=ledger)
     write(pipeline, "a", "hello")
 
-    pipeline.drain(advance_seconds=30)
+    pipeline.drain()
 
     done = row(pipeline, "a")
     assert (done.status, done.attempts, done.errors) == (Status.COMPLETED, 1, ())
 
 
-def test_missing_key_explains_every_dead_letter(
+def test_wrong_key_charges_nobody_and_opens_the_breaker(
     pipeline: MemoryPipeline, embedder: TroubledEmbedder
 ) -> None:
-    """R24: nobody is charged for ten deliveries over minutes, and the ledger tells the reason."""
-    embedder.failures = [Failure(FailureKind.CONFIGURATION, "the secret is empty")] * 100
-    write(pipeline, "a", "hello")
-    began_ms = pipeline.clock()
+    """R24 R25: one request finds out, the lanes stand still, and the key's owner mends it."""
+    embedder.is_locked = True
+    for number in range(30):
+        write(pipeline, f"{number}", f"text {number}")
+    pipeline.deliver_new()
+    pipeline.run("default/normal")
 
-    pipeline.drain(advance_seconds=1)
+    for _ in range(60):
+        pipeline.reconcile()
+        pipeline.sweep("due")
+        pipeline.run("default/normal")
+        pipeline.clock.advance(60)
 
-    failed = row(pipeline, "a")
-    assert (failed.status, failed.attempts) == (Status.FAILED_MAX_RETRIES, 0)
-    assert "configuration: the secret is empty" in (failed.reason or "")
-    assert pipeline.clock() - began_ms > 4 * 60_000
-    embedder.failures = []
-    pipeline.clock.advance(60)
-    pipeline.queues.redrive()
+    rows = pipeline.ledger.rows.values()
+    assert {row.attempts for row in rows} == {0}
+    assert {row.status for row in rows} == {Status.PENDING}
+    assert pipeline.control.read("default").provider.state is Circuit.OPEN
+    # A first try, and probes in steps of up to five minutes.
+    assert embedder.asked < 30
+    assert set(pipeline.queues.receive_counts()) <= {0}
+    embedder.is_locked = False
     pipeline.drain()
-    assert texts(pipeline) == {"a": "hello"}
+    assert len(texts(pipeline)) == 30
+    assert pipeline.queues.dead_letters() == []

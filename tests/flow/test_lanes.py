@@ -64,7 +64,9 @@ def test_batch_larger_than_its_time_is_handed_back_without_a_charge(
     write(pipeline, "a", "hello")
     pipeline.deliver_new()
 
-    pipeline.run("default/normal", seconds=5)
+    messages = pipeline.queues.receive("default/normal", 10)
+    left = iter([120.0])
+    pipeline.embed["default"].process(messages, lambda: next(left, 20.0))
 
     assert embedder.requests == []
     assert row(pipeline, "a").attempts == 0

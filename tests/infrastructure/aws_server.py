@@ -14,6 +14,7 @@ from typing import Any
 
 from moto.awslambda.models import LambdaFunction
 from moto.cloudformation.models import cloudformation_backends
+from moto.events.models import Rule
 from moto.server import main
 
 
@@ -55,6 +56,13 @@ def invoke(self: LambdaFunction, body: str, *_: Any) -> str:
     return ""
 
 
+def match_no_event(self: Rule, *_: Any) -> None:
+    """Leave rules with a schedule alone: moto lets them match every event, AWS none."""
+    if not self.scheduled_expression:
+        raise NotImplementedError(f"rule {self.name}: only rules with a schedule are known here")
+
+
 if __name__ == "__main__":
+    Rule.send_to_targets = match_no_event  # type: ignore[method-assign,assignment]
     LambdaFunction.invoke = invoke  # type: ignore[method-assign,assignment]
     main(["-H", "127.0.0.1", "-p", sys.argv[1]])

@@ -8,7 +8,14 @@ from tests.infrastructure.synthesized import Synthesized, as_list
 def alarms(synthesized: Synthesized, metric: str) -> list[dict[str, Any]]:
     """Return the alarms on a metric."""
     found = synthesized.properties("AWS::CloudWatch::Alarm")
-    return [alarm for alarm in found if alarm["MetricName"] == metric]
+    return [alarm for alarm in found if alarm.get("MetricName") == metric]
+
+
+def metrics_of(alarm: dict[str, Any]) -> list[str]:
+    """Name the metrics that an alarm looks at."""
+    if "MetricName" in alarm:
+        return [alarm["MetricName"]]
+    return [m["MetricStat"]["Metric"]["MetricName"] for m in alarm["Metrics"] if "MetricStat" in m]
 
 
 def dimension(alarm: dict[str, Any]) -> str:
@@ -50,12 +57,13 @@ def test_each_alarm_says_what_it_means_and_what_to_do(synthesized: Synthesized) 
 
 
 def test_only_what_may_lose_a_document_is_critical(synthesized: Synthesized) -> None:
-    """R61: dead letters, changes set aside and a stream about to forget; the rest warns."""
+    """R61: dead letters, lost changes, documents given up, and what stops or heals the lanes."""
     by_topic = {
         topic: {
-            alarm["MetricName"]
+            metric
             for alarm in synthesized.properties("AWS::CloudWatch::Alarm")
             if alarm["AlarmActions"][0].startswith(f"Topics{topic}")
+            for metric in metrics_of(alarm)
         }
         for topic in ("Critical", "Warning")
     }
@@ -63,11 +71,47 @@ def test_only_what_may_lose_a_document_is_critical(synthesized: Synthesized) -> 
     assert by_topic == {
         "Critical": {
             "ApproximateNumberOfMessagesVisible",
+            "BreakerOpen",
+            "Errors",
             "IteratorAge",
             "OnFailureDestinationDeliveredEventCount",
+            "TasksExhausted",
+            "TasksGivenUp",
         },
-        "Warning": {"ApproximateAgeOfOldestMessage", "Errors", "Throttles"},
+        "Warning": {
+            "ApproximateAgeOfOldestMessage",
+            "ControlUnreadable",
+            "Errors",
+            "StuckDocuments",
+            "TasksCompleted",
+            "TasksFailed",
+            "Throttles",
+        },
     }
+
+
+def test_sweep_and_breaker_alone_are_critical_when_they_fail(synthesized: Synthesized) -> None:
+    """R61: nobody does their work meanwhile; one bad run is made up for by the next."""
+    critical = {
+        dimension(alarm): (alarm["EvaluationPeriods"], alarm["DatapointsToAlarm"])
+        for alarm in alarms(synthesized, "Errors")
+        if alarm["AlarmActions"][0].startswith("TopicsCritical")
+    }
+    (sweep,) = synthesized.functions("sweep")
+    (breaker,) = synthesized.functions("breaker")
+
+    assert critical == {sweep: (6, 2), breaker: (6, 2)}
+
+
+def test_a_tick_that_is_skipped_is_no_alarm(synthesized: Synthesized) -> None:
+    """R61: sweep and breaker refuse a tick while a long run does its work."""
+    patient = {
+        dimension(alarm)
+        for alarm in alarms(synthesized, "Throttles")
+        if alarm["DatapointsToAlarm"] == 6
+    }
+
+    assert patient == {*synthesized.functions("sweep"), *synthesized.functions("breaker")}
 
 
 def test_two_topics_tell_the_people_named_in_cdk_json(synthesize: Any) -> None:

@@ -5,7 +5,12 @@ from typing import Any
 
 import pytest
 
-from functions.core.settings import EmbedSettings, EnqueueSettings
+from functions.core.settings import (
+    BreakerFunctionSettings,
+    EmbedSettings,
+    EnqueueSettings,
+    SweepSettings,
+)
 from tests.infrastructure.deployment import Deployed
 
 pytestmark = pytest.mark.deploy
@@ -80,6 +85,35 @@ def test_functions_read_the_settings_they_were_deployed_with(deployed: Deployed)
     assert embed.queues["high"] == deployed.outputs["TargetDefaultLaneHighUrl"]
     assert embed.index_endpoint == deployed.index.url
     assert embed.stash_bucket == deployed.outputs["StashBucket"]
+
+
+def test_caretakers_read_the_settings_they_were_deployed_with(deployed: Deployed) -> None:
+    """R83, R29, R25: sweep and breaker, with the real names of what they look after."""
+    sweep = SweepSettings.from_environment(deployed.function_environment("SweepFunction"))
+    breaker = BreakerFunctionSettings.from_environment(
+        deployed.function_environment("BreakerFunction")
+    )
+
+    assert sweep.ledger_table == breaker.ledger_table == deployed.outputs["LedgerTable"]
+    assert sweep.failed_changes_bucket == deployed.outputs["FailedChangesBucket"]
+    assert sweep.event_bus == deployed.outputs["EventBus"] == "default"
+    assert breaker.targets[0].embed_function == deployed.outputs["TargetDefaultEmbedFunction"]
+
+
+def test_ticks_are_there_and_asleep_in_a_stage_that_is_switched_off(deployed: Deployed) -> None:
+    """R83, R29, R47: each rule with its rate and its job."""
+    events = deployed.client("events")
+    rules = {
+        rule["ScheduleExpression"] + target["Input"]: rule["State"]
+        for rule in events.list_rules()["Rules"]
+        for target in events.list_targets_by_rule(Rule=rule["Name"])["Targets"]
+    }
+
+    assert rules == {
+        'rate(1 minute){"job":"due"}': "DISABLED",
+        'rate(15 minutes){"job":"rest"}': "DISABLED",
+        'rate(1 minute){"job":"reconcile"}': "DISABLED",
+    }
 
 
 def test_index_was_set_up_by_the_deployment_itself(deployed: Deployed) -> None:

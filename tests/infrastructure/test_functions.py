@@ -1,22 +1,35 @@
 """Functions: what they run on, and that the settings they read are the ones they get."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from functions.adapters import s3_failed_changes, s3_stash
+from functions.core.failure import FailureKind
 from functions.core.settings import (
+    BreakerFunctionSettings,
+    BreakerSettings,
     EmbedSettings,
     EnqueueSettings,
     Environment,
     IndexSetupSettings,
+    SweepSettings,
 )
-from tests.infrastructure.synthesized import Synthesized
+from infrastructure.failed_changes import OBJECT_PREFIX as FAILED_CHANGES_PREFIX
+from infrastructure.function_code import PLACEHOLDER
+from infrastructure.pipeline_app import pipeline_app
+from infrastructure.stash import OBJECT_PREFIX as STASH_PREFIX
+from tests.infrastructure.synthesized import CONTEXT, Synthesized
 
 TELEMETRY = {"POWERTOOLS_SERVICE_NAME", "POWERTOOLS_METRICS_NAMESPACE", "LOG_LEVEL", "STAGE"}
 SETTINGS: dict[str, type[Environment]] = {
     "enqueue": EnqueueSettings,
     "embed": EmbedSettings,
     "index_setup": IndexSetupSettings,
+    "sweep": SweepSettings,
+    "breaker": BreakerFunctionSettings,
 }
 
 
@@ -74,6 +87,69 @@ def test_embed_knows_only_its_own_target(synthesize: Any) -> None:
     }
 
     assert found == {"default": ["articles", "messages"], "large": ["articles"]}
+
+
+def test_sweep_knows_what_enqueue_knows_and_every_index(synthesize: Any) -> None:
+    """R29: it sends tasks of every target, and takes up changes that enqueue could not."""
+    stage = synthesize("example")
+    (function,) = stage.functions("sweep").values()
+    (enqueue,) = stage.functions("enqueue").values()
+    settings = SweepSettings.from_environment(variables(function))
+
+    assert settings.model_dump(include=set(EnqueueSettings.model_fields)) == (
+        EnqueueSettings.from_environment(variables(enqueue)).model_dump()
+    )
+    assert settings.failed_changes_bucket.startswith("FailedChanges")
+    assert settings.stuck_hours == 24
+    assert (
+        settings.targets[0].retry.policy("archive").backoff(FailureKind.TIMEOUT).max_attempts == 3
+    )
+
+
+def test_breaker_knows_the_mappings_that_are_switched_on(synthesize: Any) -> None:
+    """R25, R47: the whole stage's lanes, or none where the stage is switched off."""
+    (on,) = [
+        BreakerFunctionSettings.from_environment(variables(function)).targets
+        for function in synthesize("dev").functions("breaker").values()
+    ]
+    (off,) = [
+        BreakerFunctionSettings.from_environment(variables(function)).targets
+        for function in synthesize("example").functions("breaker").values()
+    ]
+    mappings = synthesize("dev").resources("AWS::Lambda::EventSourceMapping")
+
+    (default,) = on
+    assert set(default.mappings) == {"high", "normal", "bulk", "delete"}
+    assert set(default.mappings.values()) <= set(mappings)
+    assert default.embed_function in synthesize("dev").functions("embed")
+    assert [(target.name, target.mappings) for target in off] == [("default", {}), ("large", {})]
+    assert off[1].settings == BreakerSettings(failure_ratio=0.3)
+
+
+@pytest.mark.parametrize(("events", "bus"), [(True, "default"), (False, "")])
+def test_completion_events_go_to_the_default_bus_or_nowhere(
+    tmp_path: Path, events: bool, bus: str
+) -> None:
+    """R27: one switch for embed and sweep, which also need the permission then."""
+    stages = {"dev": {**CONTEXT["stages"]["dev"], "completion_events": events}}
+    app = pipeline_app({**CONTEXT, "stages": stages}, code=PLACEHOLDER, outdir=tmp_path)
+    template = app.synth().get_stack_by_name("embedq-dev").template
+    stage = Synthesized("dev", tmp_path, template, ())
+
+    told = {
+        folder: variables(function)["EVENT_BUS"]
+        for folder in ("embed", "sweep")
+        for function in stage.functions(folder).values()
+    }
+    assert told == {"embed": bus, "sweep": bus}
+    assert ("events:PutEvents" in json.dumps(stage.properties("AWS::IAM::Policy"))) is events
+    assert template["Outputs"]["EventBus"]["Value"] == (bus or "none")
+
+
+def test_buckets_keep_what_the_functions_put_there_and_look_for() -> None:
+    """R31: the stack's grants are by prefix, and so are the functions' objects."""
+    assert s3_failed_changes.PREFIX == FAILED_CHANGES_PREFIX
+    assert s3_stash.PREFIX == STASH_PREFIX
 
 
 def test_functions_are_arm64_traced_and_log_where_retention_is_set(

@@ -13,8 +13,10 @@ def test_outputs_name_every_part_that_a_command_needs(synthesize: Any) -> None:
 
     assert set(synthesize("dev").template["Outputs"]) == {
         *lanes,
+        "BreakerFunction",
         "CriticalTopicArn",
         "EnqueueFunction",
+        "EventBus",
         "FailedChangesBucket",
         "IndexEndpoint",
         "IndexSetupFunction",
@@ -24,6 +26,7 @@ def test_outputs_name_every_part_that_a_command_needs(synthesize: Any) -> None:
         "SourceArticlesStreamArn",
         "SourceArticlesTable",
         "StashBucket",
+        "SweepFunction",
         "TargetDefaultApiKeySecretArn",
         "TargetDefaultDeadLettersFifoUrl",
         "TargetDefaultDeadLettersStandardUrl",

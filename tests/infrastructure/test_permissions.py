@@ -6,7 +6,10 @@ import pytest
 from aws_cdk import App, Stack
 from aws_cdk import aws_iam as iam
 
+from functions.adapters import dynamodb_control
+from infrastructure import grants
 from infrastructure.grants import allow
+from infrastructure.stage_rules import RESERVED_TARGETS
 from tests.infrastructure.synthesized import Synthesized, as_list
 
 # The only resources that a function's policy does not name whole, each with its reason.
@@ -14,6 +17,7 @@ WILDCARDS = (
     "/aws/lambda/*",  # Lambda names the objects of failed records itself.
     "/stash/*",  # One object per row, named by the row's hash.
 )
+WRITES = {"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"}
 # X-Ray's two actions take no resource.
 XRAY = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
 
@@ -75,8 +79,11 @@ def test_every_resource_wildcard_has_a_written_reason(synthesized: Synthesized) 
             "TargetDefaultEmbedRole",
             {
                 "dynamodb:BatchGetItem",
+                "dynamodb:GetItem",
                 "dynamodb:PutItem",
+                "dynamodb:UpdateItem",
                 "es:ESHttpPost",
+                "events:PutEvents",
                 "s3:GetObject",
                 "s3:ListBucket",
                 "s3:PutObject",
@@ -91,6 +98,33 @@ def test_every_resource_wildcard_has_a_written_reason(synthesized: Synthesized) 
         (
             "IndexSetupRole",
             {"es:ESHttpGet", "es:ESHttpPut"},
+        ),
+        (
+            "SweepRole",
+            {
+                "dynamodb:BatchGetItem",
+                "dynamodb:DeleteItem",
+                "dynamodb:GetItem",
+                "dynamodb:PutItem",
+                "dynamodb:Query",
+                "es:ESHttpPost",
+                "events:PutEvents",
+                "s3:DeleteObject",
+                "s3:GetObject",
+                "s3:ListBucket",
+                "sqs:GetQueueAttributes",
+                "sqs:SendMessage",
+            },
+        ),
+        (
+            "BreakerRole",
+            {
+                "dynamodb:GetItem",
+                "dynamodb:UpdateItem",
+                "lambda:GetEventSourceMapping",
+                "lambda:InvokeFunction",
+                "lambda:UpdateEventSourceMapping",
+            },
         ),
     ],
 )
@@ -108,7 +142,7 @@ def test_source_tables_are_never_written(synthesized: Synthesized) -> None:
     written = {
         resource
         for statement in statements(synthesized)
-        if "dynamodb:PutItem" in statement["Action"]
+        if WRITES & set(statement["Action"])
         for resource in statement["Resource"]
     }
 
@@ -132,12 +166,72 @@ def test_embed_sends_only_to_lanes_that_keep_order(synthesized: Synthesized) -> 
         assert not any("dead-letters" in queue["QueueName"] for queue in sent)
 
 
+def test_control_items_are_changed_by_their_own_functions_alone(synthesize: Any) -> None:
+    """R25, R14: embed changes its target's, breaker every target's, nobody a row by UpdateItem."""
+    keys = {
+        role: [
+            statement["Condition"]["ForAllValues:StringEquals"]["dynamodb:LeadingKeys"]
+            for statement in statements(synthesize("example"), role)
+            if "dynamodb:UpdateItem" in statement["Action"]
+        ]
+        for role in ("EnqueueRole", "TargetLargeEmbedRole", "SweepRole", "BreakerRole")
+    }
+
+    assert keys == {
+        "EnqueueRole": [],
+        "TargetLargeEmbedRole": [["control/large"]],
+        "SweepRole": [],
+        "BreakerRole": [["control/default", "control/large"]],
+    }
+
+
+def test_control_items_are_granted_by_the_names_that_the_functions_use() -> None:
+    """R25: what the adapter writes is what the grants allow, and no target's rows begin so."""
+    assert f"{dynamodb_control.PREFIX}/" == grants.CONTROL_PREFIX
+    assert dynamodb_control.PREFIX in RESERVED_TARGETS
+
+
+def test_breaker_switches_and_calls_only_what_it_guards(synthesize: Any) -> None:
+    """R25, R84: mappings by their ids; the streams' mappings are none of its business."""
+    stage = synthesize("dev")
+    (function,) = stage.functions("embed")
+    lanes = {
+        name
+        for name, mapping in stage.resources("AWS::Lambda::EventSourceMapping").items()
+        if "ScalingConfig" in mapping["Properties"]
+    }
+    reached = {
+        resource.rpartition(":")[2]
+        for statement in statements(stage, "BreakerRole")
+        for resource in statement["Resource"]
+        if any(action.startswith("lambda:") for action in statement["Action"])
+    }
+
+    assert reached == lanes | {f"{function}.Arn"}
+
+
+def test_functions_tell_only_of_themselves(synthesized: Synthesized) -> None:
+    """R27, R84: events of embedq on the account's own bus, and no others."""
+    told = [s for s in statements(synthesized) if s["Action"] == ["events:PutEvents"]]
+
+    assert len(told) == len(synthesized.functions("embed")) + 1
+    for statement in told:
+        assert statement["Condition"] == {"ForAllValues:StringEquals": {"events:source": "embedq"}}
+        (bus,) = statement["Resource"]
+        assert bus.endswith(":event-bus/default")
+
+
 def test_functions_reach_only_paths_of_their_own_index(synthesize: Any) -> None:
     """R84, R14: no target's function can write another target's index."""
     domain = "arn:aws:es:eu-west-1:123456789012:domain/example"
     reached = {
         (role, action, resource.removeprefix(domain))
-        for role in ("TargetDefaultEmbedRole", "TargetLargeEmbedRole", "IndexSetupRole")
+        for role in (
+            "TargetDefaultEmbedRole",
+            "TargetLargeEmbedRole",
+            "IndexSetupRole",
+            "SweepRole",
+        )
         for statement in statements(synthesize("example"), role)
         for action in statement["Action"]
         for resource in statement["Resource"]
@@ -154,7 +248,12 @@ def test_functions_reach_only_paths_of_their_own_index(synthesize: Any) -> None:
         for method, path in (("Get", "/_mapping"), ("Put", "/_mapping"), ("Put", "-1"))
     }
 
-    assert reached == embeds | setup
+    sweep = {
+        ("SweepRole", "es:ESHttpPost", f"/embedq-example-{name}/_bulk")
+        for name in ("default", "large")
+    }
+
+    assert reached == embeds | setup | sweep
 
 
 def test_domain_is_encrypted_and_open_to_nobody_by_itself(synthesize: Any) -> None:

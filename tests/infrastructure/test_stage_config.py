@@ -1,39 +1,14 @@
 """Mistakes in cdk.json: one line each, with the key's path and what is allowed."""
 
-import copy
 from typing import Any
 
 import pytest
 
 from infrastructure.config_mistakes import ConfigError
 from infrastructure.stage_parser import parse_stages
+from tests.infrastructure.stages import ARTICLES, DEFAULT, STAGE, mistakes, stage_with
 
-STAGE: dict[str, Any] = {
-    "sources": {"articles": {"key": {"id": "S"}, "text": "{body}"}},
-    "targets": {"default": {"model": "text-embedding-3-small"}},
-    "opensearch": {"endpoint": "https://search.example.com"},
-}
-ARTICLES = ("sources", "articles")
-DEFAULT = ("targets", "default")
 TABLE = "arn:aws:dynamodb:eu-west-1:123456789012:table/Articles"
-
-
-def stage_with(*changes: tuple[tuple[str, ...], Any]) -> dict[str, Any]:
-    """Return a good stage with some values set."""
-    stage = copy.deepcopy(STAGE)
-    for path, value in changes:
-        part = stage
-        for key in path[:-1]:
-            part = part.setdefault(key, {})
-        part[path[-1]] = value
-    return stage
-
-
-def mistakes(stage: Any, name: str = "dev") -> list[str]:
-    """Return the lines that a stage gets."""
-    with pytest.raises(ConfigError) as caught:
-        parse_stages({name: stage})
-    return str(caught.value).splitlines()
 
 
 @pytest.mark.parametrize(
@@ -259,10 +234,22 @@ def mistakes(stage: Any, name: str = "dev") -> list[str]:
             'alarm_emails.warning.0: "nobody" is not allowed: a list of email addresses',
         ),
         (
+            ("stuck_hours",),
+            0,
+            "stuck_hours: 0 is not allowed:"
+            " 1 to 720; a task without news for so long is sent again",
+        ),
+        (
+            ("completion_events",),
+            "no",
+            'completion_events: "no" has the wrong type:'
+            " true or false (whether each document's end is told on the event bus)",
+        ),
+        (
             ("enabled",),
             "yes",
             'enabled: "yes" has the wrong type:'
-            " true or false (whether Lambda reads stream and lanes)",
+            " true or false (whether streams and lanes are read and schedules run)",
         ),
         (("sources",), [], "sources: [] has the wrong type: names: lower-case words joined by"
          " hyphens, each begins with a letter, at most 32 characters"),
@@ -355,13 +342,40 @@ def test_environment_over_four_kilobytes_is_refused_at_synth() -> None:
     """R01: Lambda's limit, before the deployment meets it."""
     stage = stage_with(((*ARTICLES, "text"), "{body}" + "x" * 3500))
 
-    (enqueue, embed) = mistakes(stage)
+    (enqueue, embed, sweep) = mistakes(stage)
 
     assert enqueue.startswith(
         "cdk.json: stages.dev.sources: the environment of enqueue takes about"
     )
-    assert enqueue.endswith(": Lambda allows 4096: use fewer sources or shorter names")
+    assert enqueue.endswith(
+        ": Lambda allows 4096: use fewer sources, targets and retry.types, or shorter names"
+    )
     assert "the environment of embed of target default takes about" in embed
+    assert "the environment of sweep takes about" in sweep
+
+
+def test_environment_of_breaker_is_measured_too() -> None:
+    """R25: its variables name every target's function and mappings."""
+    names = [f"target-{letter}" for letter in "abcdefghijklmno"]
+    stage = stage_with(
+        ((*ARTICLES, "targets"), names),
+        (("targets",), dict.fromkeys(names, STAGE["targets"]["default"])),
+    )
+
+    assert "the environment of breaker takes about" in mistakes(stage)[-1]
+
+
+@pytest.mark.parametrize("name", ["control", "sweep"])
+def test_target_takes_no_name_that_the_ledger_uses_itself(name: str) -> None:
+    """R28: a row's key begins with its target's name, and other items stand beside the rows."""
+    stage = stage_with(
+        ((*ARTICLES, "targets"), [name]), (("targets",), {name: STAGE["targets"]["default"]})
+    )
+
+    assert mistakes(stage) == [
+        f"cdk.json: stages.dev.targets.{name}: is a name of embedq's own:"
+        " any name but control and sweep"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ class Stage:
         runner = self.start(function, [replace(mapping, enabled=False)])
         count = function.reserved_concurrency or mapping.max_concurrency or 1
         with ThreadPoolExecutor(count) as callers:
-            order = {"do": "sleep", "seconds": 0.3}
+            order = json.dumps({"do": "sleep", "seconds": 0.3}).encode()
             list(callers.map(lambda _: runner.invoke("sample", order), range(count)))
         runner.set_enabled(mapping.mapping_id, True)
         return runner

@@ -204,5 +204,5 @@ def test_stop_hands_back_what_runs(stage: Stage) -> None:
     runner.stop(grace_seconds=0.2)
 
     assert stage.left(url) == 1
-    assert isinstance(runner.invoke("sample", {}), Invocation)
-    assert runner.invoke("sample", {}).is_throttled
+    assert isinstance(runner.invoke("sample", b"{}"), Invocation)
+    assert runner.invoke("sample", b"{}").is_throttled

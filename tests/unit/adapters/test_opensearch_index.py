@@ -148,3 +148,40 @@ def test_read_that_one_shard_cannot_answer_is_a_failure(
         FailureKind.INDEX_UNAVAILABLE,
         "OpenSearch: reading answered no_shard_available_action_exception",
     )
+
+
+def test_removal_leaves_out_what_was_taken_meanwhile(
+    index: OpenSearchIndex, scripted: ScriptedServer
+) -> None:
+    """R07 R31: a conflict is somebody newer's; 404 is gone, whoever did it."""
+    docs = [
+        {"_id": f"articles/{name}", "found": True, "_version": 7, "_source": {"deleted": True}}
+        for name in "abc"
+    ]
+    statuses = {"a": 200, "b": 404, "c": 409}
+    items = [{"delete": {"_id": f"articles/{n}", "status": s}} for n, s in statuses.items()]
+    scripted.answers = [
+        Answer(body=json.dumps({"docs": docs}).encode()),
+        Answer(body=json.dumps({"errors": True, "items": items}).encode()),
+    ]
+
+    gone = index.remove({entry(name).entry_id: 7 for name in "abc"})
+
+    assert gone == [entry("a").entry_id, entry("b").entry_id]
+    assert [json.loads(line) for line in scripted.asked[1].body.splitlines()] == [
+        {"delete": {"_id": f"articles/{name}", "version": 8, "version_type": "external"}}
+        for name in "abc"
+    ]
+
+
+def test_nothing_is_removed_from_an_index_that_cannot_be_read(
+    index: OpenSearchIndex, scripted: ScriptedServer
+) -> None:
+    """R07: on AWS a delete with an external version makes a missing index."""
+    docs = [{"_id": "articles/a", "error": {"type": "index_not_found_exception"}}]
+    scripted.answers = [Answer(body=json.dumps({"docs": docs}).encode())]
+
+    with pytest.raises(FailureError, match="index_not_found_exception"):
+        index.remove({entry("a").entry_id: 7})
+
+    assert len(scripted.asked) == 1

@@ -8,6 +8,7 @@ from botocore.exceptions import EndpointConnectionError
 from botocore.stub import ANY, Stubber
 
 from functions.adapters.sqs_tasks import SqsTasks
+from functions.core.failure import FailureError
 from functions.core.identity import DocumentId
 from functions.core.lane import Lane
 from functions.core.task import Task
@@ -80,6 +81,14 @@ def test_hiding_that_fails_does_not_fail_the_run(queue: SqsTasks, stub: Any) -> 
     queue.hide([(message, 5)])
 
     SqsTasks(_unreachable(), {"default": URLS}).hide([(message, 5)])
+
+
+def test_depth_that_sqs_does_not_tell_is_a_failure(queue: SqsTasks, stub: Any) -> None:
+    """R29: taken for empty, a lane in trouble would look quiet."""
+    stub.add_client_error("get_queue_attributes", "RequestThrottled")
+
+    with pytest.raises(FailureError, match=r"the depth of queue normal\.fifo: Request"):
+        queue.waiting("default")
 
 
 def test_lanes_differ_in_what_they_are_sent(queue: SqsTasks, stub: Any) -> None:

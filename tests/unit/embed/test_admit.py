@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from functions.core.ledger_row import LedgerRow, Status
-from functions.core.retry_policy import RetryPolicy
+from functions.core.retry_policy import RetryPolicy, RetrySettings
 from functions.embed.admit import Admission, Verdict, admit
 from tests.builders import NOW_MS, make_message, make_row, make_task
 
-POLICY = RetryPolicy(max_attempts=3)
+RETRY = RetrySettings(default=RetryPolicy(max_attempts=3), heal_hours=0)
 
 
 def check(row: LedgerRow | None, version: int = NOW_MS, **message: Any) -> Admission:
@@ -17,7 +17,7 @@ def check(row: LedgerRow | None, version: int = NOW_MS, **message: Any) -> Admis
         make_task(version=version),
         make_message(**message),
         row,
-        policy=POLICY,
+        retry=RETRY,
         run_seconds=60,
         now_ms=NOW_MS + 360_000,
     )
@@ -38,6 +38,9 @@ def died(**changes: Any) -> LedgerRow:
         (make_row(status=Status.DELETED), NOW_MS, Verdict.DONE),
         (make_row(status=Status.SKIPPED), NOW_MS, Verdict.DONE),
         (make_row(status=Status.PENDING), NOW_MS, Verdict.WORK),
+        (make_row(parked=True, next_attempt_ms=NOW_MS), NOW_MS, Verdict.WAITS),
+        (make_row(sent=False, next_attempt_ms=NOW_MS), NOW_MS, Verdict.WORK),
+        (make_row(status=Status.FAILED, next_attempt_ms=NOW_MS), NOW_MS, Verdict.WAITS),
         (make_row(status=Status.PROCESSING, receive_count=1), NOW_MS, Verdict.WORK),
     ],
 )

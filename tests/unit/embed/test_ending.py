@@ -3,14 +3,15 @@
 import pytest
 
 from functions.core.failure import Failure, FailureKind
-from functions.core.ledger_row import COMPLETED_ROW_SECONDS, LedgerRow, Status
-from functions.core.retry_policy import RetryPolicy
+from functions.core.ledger_row import COMPLETED_ROW_SECONDS, Group, LedgerRow, Status
+from functions.core.retry_policy import RetryPolicy, RetrySettings
 from functions.embed.ending import (
     Buried,
     Conclusion,
     Ending,
     Failed,
     Indexed,
+    Rules,
     Superseded,
     Untouched,
     conclude,
@@ -21,10 +22,12 @@ WORKED = make_row(status=Status.PROCESSING, attempts=1, receive_count=1, stashed
 BROKEN = Failure(FailureKind.PROVIDER_ERROR, "503")
 
 
-def end(ending: Ending, row: LedgerRow = WORKED) -> Conclusion:
-    return conclude(
-        row, ending, policy=RetryPolicy(max_attempts=3), model="m", jitter=0, now_ms=NOW_MS
-    )
+RETRY = RetrySettings(default=RetryPolicy(max_attempts=3))
+
+
+def end(ending: Ending, row: LedgerRow = WORKED, **settings: float) -> Conclusion:
+    retry = RETRY.model_copy(update=settings)
+    return conclude(row, ending, Rules(retry, model="m"), now_ms=NOW_MS)
 
 
 def row_of(conclusion: Conclusion) -> LedgerRow:
@@ -57,15 +60,17 @@ def test_failed_attempt_waits_for_the_next() -> None:
     conclusion = end(Failed(BROKEN, "hash"))
     row = row_of(conclusion)
 
-    assert conclusion.again_in_seconds == 2
-    assert (row.status, row.attempts, row.next_attempt_ms) == (Status.PENDING, 2, NOW_MS + 2000)
+    assert conclusion.again_in_seconds == 8
+    assert (row.status, row.attempts, row.next_attempt_ms) == (Status.PENDING, 2, NOW_MS + 8000)
+    assert not row.parked
     assert [(error.kind, error.message) for error in row.errors] == [("provider_error", "503")]
     assert row.content_hash is None
 
 
 def test_last_attempt_closes_the_row() -> None:
     """R24 R28: out of attempts; the same text written again is tried again."""
-    conclusion = end(Failed(BROKEN, "hash"), make_row(status=Status.PROCESSING, attempts=2))
+    last = make_row(status=Status.PROCESSING, attempts=2)
+    conclusion = end(Failed(BROKEN, "hash"), last, heal_hours=0)
     row = row_of(conclusion)
 
     assert conclusion.again_in_seconds == 0
@@ -89,9 +94,68 @@ def test_permanent_failure_keeps_the_hash_of_what_failed() -> None:
 
 def test_throttled_attempt_is_not_charged() -> None:
     """R23: a 429 spends nothing."""
-    row = row_of(end(Failed(Failure(FailureKind.THROTTLED, "429", 30))))
+    conclusion = end(Failed(Failure(FailureKind.THROTTLED, "429", 30)))
+    row = row_of(conclusion)
 
     assert (row.attempts, row.next_attempt_ms) == (1, NOW_MS + 30_000)
+    assert (row.parked, conclusion.again_in_seconds) == (True, None)
+
+
+def test_long_delay_is_parked() -> None:
+    """R20: the message is acknowledged, so that a newer version does not wait behind it."""
+    slow = RetryPolicy(base_seconds=300, cap_seconds=3600)
+    conclusion = conclude(
+        WORKED, Failed(BROKEN), Rules(RetrySettings(default=slow), "m"), now_ms=NOW_MS
+    )
+    row = row_of(conclusion)
+
+    assert (row.status, row.parked, row.next_attempt_ms) == (
+        Status.PENDING,
+        True,
+        NOW_MS + 600_000,
+    )
+    assert (row.group, conclusion.again_in_seconds) == (Group.PARKED, None)
+
+
+def test_policy_is_that_of_the_documents_type() -> None:
+    """R21: another type, another number of attempts."""
+    retry = RetrySettings(types={"archive": RetryPolicy(max_attempts=1)}, heal_hours=0)
+    row = make_row(status=Status.PROCESSING, type="archive")
+
+    conclusion = conclude(row, Failed(BROKEN), Rules(retry, "m"), now_ms=NOW_MS)
+
+    assert row_of(conclusion).status is Status.FAILED_MAX_RETRIES
+
+
+def test_transient_failure_out_of_attempts_heals() -> None:
+    """R30: failed for now, and tried again later; the dead letters are for what needs a person."""
+    conclusion = end(Failed(BROKEN), make_row(status=Status.PROCESSING, attempts=2))
+    row = row_of(conclusion)
+
+    assert (row.status, row.heals, row.group) == (Status.FAILED, 1, Group.HEALING)
+    assert (row.next_attempt_ms, row.failing_since_ms) == (NOW_MS + 60_000, NOW_MS)
+    assert conclusion.again_in_seconds is None
+
+
+def test_healing_comes_to_an_end() -> None:
+    """R27 R30: a day after its attempts ran out it is a person's."""
+    day_ms = 24 * 3_600_000
+    failing = make_row(
+        status=Status.PROCESSING, attempts=30, heals=25, failing_since_ms=NOW_MS - day_ms
+    )
+    conclusion = end(Failed(BROKEN), failing)
+
+    assert row_of(conclusion).status is Status.FAILED_MAX_RETRIES
+    assert conclusion.again_in_seconds == 0
+
+
+def test_document_without_some_chunks_is_partially_completed() -> None:
+    """R27: the progress counts them as done with; the row stays until somebody has looked."""
+    row = row_of(end(Indexed("hash", 8, chunks_failed=2)))
+
+    assert row.status is Status.PARTIALLY_COMPLETED
+    assert (row.chunks_total, row.chunks_done, row.chunks_failed) == (10, 8, 2)
+    assert (row.expires_at, row.group) == (None, Group.FAILED)
 
 
 def test_untouched_goes_back_as_it_was() -> None:
@@ -103,14 +167,11 @@ def test_untouched_goes_back_as_it_was() -> None:
     assert conclusion.again_in_seconds == 2
 
 
-def test_message_that_no_run_has_time_for_ends_with_a_reason() -> None:
-    """R27: SQS moves it after ten deliveries; the ledger knows why."""
-    row = row_of(end(Untouched(), make_row(status=Status.PROCESSING, receive_count=10)))
+def test_document_that_no_run_has_time_for_is_charged_in_the_end() -> None:
+    """R27: eight deliveries without time are the document's own trouble."""
+    row = row_of(end(Untouched(), make_row(status=Status.PROCESSING, receive_count=8)))
 
-    assert row.status is Status.FAILED_MAX_RETRIES
-    assert row.reason == (
-        "10 deliveries failed, the last one with store_unavailable: no run had time for it"
-    )
+    assert (row.attempts, row.errors[-1].kind) == (1, "resource")
 
 
 def test_superseded_touches_no_row() -> None:

@@ -13,7 +13,8 @@ from functions.core.failure import (
 )
 from functions.core.ports import Embedded
 from functions.embed.packing import Piece
-from functions.embed.vectorize import Vectors, vectorize
+from functions.embed.run_time import RunTime
+from functions.embed.vectorize import Buying, Vectors, vectorize
 from local.memory.embedder import HashedEmbedder
 
 REFUSED = Failure(FailureKind.INVALID_INPUT, "400")
@@ -51,7 +52,8 @@ def pieces(*texts: str) -> list[Piece]:
 def buy(
     embedder: HashedEmbedder, *texts: str, max_tokens: int = 1000, seconds: float = 60
 ) -> Vectors:
-    return vectorize(pieces(*texts), embedder, max_tokens=max_tokens, seconds_left=lambda: seconds)
+    time = RunTime(lambda: seconds, 120)
+    return vectorize(pieces(*texts), embedder, Buying(max_tokens), time)
 
 
 def test_batch_is_one_request() -> None:
@@ -137,3 +139,68 @@ def test_tokens_are_shared_by_size() -> None:
     bought = buy(PickyEmbedder(), "one two three", "four five six")
 
     assert bought.tokens == {"0": 3, "1": 3}
+
+
+def of_one_document(*texts: str) -> list[Piece]:
+    return [Piece(f"{n}", text, 10, 0) for n, text in enumerate(texts)]
+
+
+def test_guilty_chunk_of_a_document_stands_alone() -> None:
+    """R27: the rest of the document is paid, and can be found."""
+    chunks = of_one_document(*[f"text {n}" for n in range(9)], "poison")
+
+    bought = vectorize(chunks, PickyEmbedder(), Buying(1000), RunTime(lambda: 60, 120))
+
+    assert bought.failed == {"9": REFUSED}
+    assert len(bought.paid) == 9
+
+
+def test_document_that_is_refused_as_a_whole_costs_few_requests() -> None:
+    """R10: three chunks refused and none taken tell enough about the other two hundred."""
+    chunks = of_one_document(*["poison"] * 200)
+
+    bought = vectorize(chunks, PickyEmbedder(), Buying(10_000), RunTime(lambda: 60, 120))
+
+    assert len(bought.failed) == 200
+    assert bought.requests < 20
+
+
+def test_second_refusal_of_all_is_the_documents_own() -> None:
+    """R24 R27: after a probe has passed, poison documents that only meet each other end, too."""
+    chunks = pieces("poison 1", "poison 2", "poison 3")
+    buying = Buying(1000, doubted=frozenset({0, 1, 2}))
+
+    bought = vectorize(chunks, PickyEmbedder(), buying, RunTime(lambda: 60, 120))
+
+    assert {failure.kind for failure in bought.failed.values()} == {FailureKind.INVALID_INPUT}
+    assert bought.blamed is None
+
+
+@pytest.mark.parametrize(("is_failing", "requests"), [(False, 1), (True, 2)])
+def test_packs_are_halved_while_most_requests_fail(is_failing: bool, requests: int) -> None:
+    """R26: less is lost with each."""
+    chunks = pieces("one", "two", "three", "four")
+
+    bought = vectorize(
+        chunks, PickyEmbedder(), Buying(40, is_failing=is_failing), RunTime(lambda: 60, 120)
+    )
+
+    assert bought.requests == requests
+
+
+class TimedEmbedder(HashedEmbedder):
+    """Remembers how long it was waited for."""
+
+    def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+        self.timeout_seconds = timeout_seconds
+        return super().embed(texts, timeout_seconds=timeout_seconds)
+
+
+@pytest.mark.parametrize(("patience", "timeout"), [(0, 30), (1, 60), (2, 100)])
+def test_timeout_is_retried_with_a_longer_one(patience: int, timeout: float) -> None:
+    """R22: doubled each time, within what the run has left."""
+    embedder = TimedEmbedder(8)
+
+    vectorize(pieces("one"), embedder, Buying(100, patience), RunTime(lambda: 120, 120))
+
+    assert embedder.timeout_seconds == timeout

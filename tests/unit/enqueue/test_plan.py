@@ -82,7 +82,7 @@ def test_place_in_the_stream_decides(
         (Status.FAILED, HELLO, Outcome.UNCHANGED),
         (Status.FAILED_MAX_RETRIES, HELLO, Outcome.ACCEPTED),
         (Status.DELETED, HELLO, Outcome.ACCEPTED),
-        (Status.PARTIALLY_COMPLETED, HELLO, Outcome.ACCEPTED),
+        (Status.PARTIALLY_COMPLETED, HELLO, Outcome.UNCHANGED),
     ],
 )
 def test_unchanged_is_asked_of_closed_rows_only(

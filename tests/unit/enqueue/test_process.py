@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from functions.core.change import Change
+from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import DocumentId
-from functions.core.ledger_row import LedgerRow, Status
+from functions.core.ledger_row import Group, LedgerRow, Status
 from functions.core.ports import Swapped
 from functions.core.task import Task
 from functions.enqueue.process import Enqueue
@@ -56,9 +57,32 @@ def change(name: str, number: int) -> Change:
     )
 
 
-def test_document_that_could_not_be_sent_is_reported_by_its_first_record() -> None:
+class ForgetfulLedger(MemoryLedger):
+    """Takes a row, but not that its task was not sent."""
+
+    def write(self, rows: Sequence[LedgerRow]) -> Swapped:
+        if not all(row.sent for row in rows):
+            raise FailureError(Failure(FailureKind.STORE_UNAVAILABLE, "throttled"))
+        return super().write(rows)
+
+
+def test_document_that_could_not_be_sent_is_left_to_the_sweep() -> None:
+    """R04 R14: a queue in trouble holds back neither the stream nor another target."""
+    ledger = MemoryLedger()
+    enqueue = make_enqueue(RefusingQueues(MovableClock(), {"b"}), ledger)
+
+    failed = enqueue.process([change("a", 1), change("b", 2)])
+
+    assert failed == []
+    assert {row.document_id: row.group for row in ledger.rows.values()} == {
+        "a": Group.OPEN,
+        "b": Group.PARKED,
+    }
+
+
+def test_document_that_nobody_takes_is_reported_by_its_first_record() -> None:
     """R04 R10: the stream comes again from there, and nothing of the document is lost."""
-    enqueue = make_enqueue(RefusingQueues(MovableClock(), {"b"}))
+    enqueue = make_enqueue(RefusingQueues(MovableClock(), {"b"}), ForgetfulLedger())
 
     failed = enqueue.process([change("a", 1), change("b", 2), change("a", 3), change("b", 4)])
 

@@ -8,6 +8,7 @@ from moto import mock_aws
 
 from ops.deployment import Deployment
 from tests.builders import make_source, make_target
+from tests.ledger_table import create_ledger_table
 
 REGION = "us-east-1"
 
@@ -41,23 +42,4 @@ def _create_tables(session: boto3.Session) -> None:
         KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
         AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
     )
-    dynamodb.create_table(
-        TableName="ledger",
-        BillingMode="PAY_PER_REQUEST",
-        KeySchema=[{"AttributeName": "row_key", "KeyType": "HASH"}],
-        AttributeDefinitions=[
-            {"AttributeName": "row_key", "AttributeType": "S"},
-            {"AttributeName": "open_shard", "AttributeType": "S"},
-            {"AttributeName": "due_ms", "AttributeType": "N"},
-        ],
-        GlobalSecondaryIndexes=[
-            {
-                "IndexName": "open",
-                "KeySchema": [
-                    {"AttributeName": "open_shard", "KeyType": "HASH"},
-                    {"AttributeName": "due_ms", "KeyType": "RANGE"},
-                ],
-                "Projection": {"ProjectionType": "ALL"},
-            }
-        ],
-    )
+    create_ledger_table(dynamodb, "ledger")

@@ -14,6 +14,7 @@ COMMANDS = [
     ["status"],
     ["search"],
     ["stats"],
+    ["stuck"],
     ["recover"],
     ["dead", "list"],
 ]

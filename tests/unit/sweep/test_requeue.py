@@ -2,15 +2,18 @@
 
 from functions.core.identity import RowKey
 from functions.core.lane import Lane
-from functions.core.ledger_row import Status
+from functions.core.ledger_row import Group, Status
 from functions.sweep.requeue import Requeue
 from local.memory.pipeline import MemoryPipeline
 from tests.builders import make_pipeline
+from tests.unit.sweep.world import World
+
+OPEN = (Group.OPEN, Group.PARKED)
 
 
 def requeue(pipeline: MemoryPipeline) -> int:
     step = Requeue(pipeline.ledger, pipeline.queues, pipeline.telemetry, pipeline.clock)
-    return step.requeue([row.row_key for row in pipeline.ledger.listed() if row.status.is_open])
+    return step.requeue([row.row_key for row in pipeline.ledger.listed(OPEN)])
 
 
 def test_lost_queue_is_brought_back_by_the_ledger() -> None:
@@ -62,6 +65,19 @@ def test_person_can_send_a_document_again_at_any_priority() -> None:
     assert (done.status, done.lane) == (Status.COMPLETED, Lane.HIGH)
 
 
+def test_document_sent_by_a_person_is_owed_nothing_more() -> None:
+    """R32: a parked one too: its backoff is cut short, its attempts start anew."""
+    world = World()
+    parked = world.park("a", in_ms=60_000, attempts=4, waits=2)
+    step = Requeue(world.ledger, world.queues, world.telemetry, world.clock)
+
+    assert step.push(parked.row_key, Lane.BULK)
+
+    row = world.row(parked)
+    assert world.tasks(Lane.BULK) == [row.task]
+    assert (row.attempts, row.waits, row.group) == (0, 0, Group.OPEN)
+
+
 def test_unknown_document_cannot_be_sent() -> None:
     """R32: the command says so."""
     pipeline = make_pipeline()
@@ -77,4 +93,4 @@ def test_closed_rows_are_left_alone() -> None:
     pipeline.drain()
 
     assert requeue(pipeline) == 0
-    assert list(pipeline.ledger.listed()) == []
+    assert list(pipeline.ledger.listed(OPEN)) == []

@@ -1,6 +1,7 @@
 """An endpoint whose engines do not answer: what it does by itself still works."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -14,9 +15,16 @@ NOWHERE = "http://127.0.0.1:1"
 
 
 @pytest.fixture
-def endpoint() -> Iterator[AwsEndpoint]:
+def events_file(tmp_path: Path) -> Path:
+    """Return the file that gets what was sent to EventBridge."""
+    return tmp_path / "events.jsonl"
+
+
+@pytest.fixture
+def endpoint(events_file: Path) -> Iterator[AwsEndpoint]:
     """Return a running endpoint."""
-    with AwsEndpoint(EngineUrls(dynamodb=NOWHERE, sqs=NOWHERE)) as endpoint:
+    engines = EngineUrls(dynamodb=NOWHERE, sqs=NOWHERE)
+    with AwsEndpoint(engines, events_file=events_file) as endpoint:
         yield endpoint
 
 

@@ -56,8 +56,8 @@ def test_the_small_services_have_our_account(client: Callable[[str], Any]) -> No
     assert found["SecretString"] == "value"
 
 
-def test_objects_and_events_are_taken(client: Callable[[str], Any]) -> None:
-    """R82: stash, failed changes and completion events have a place."""
+def test_objects_are_kept(client: Callable[[str], Any]) -> None:
+    """R82: the stash has a place."""
     s3 = client("s3")
     s3.create_bucket(Bucket="stash-of-test")
     s3.put_object(Bucket="stash-of-test", Key="a/b c", Body=b"\x00vectors")
@@ -66,10 +66,27 @@ def test_objects_and_events_are_taken(client: Callable[[str], Any]) -> None:
     assert s3.head_object(Bucket="stash-of-test", Key="a/b c")["ContentLength"] == 8
     with pytest.raises(s3.exceptions.NoSuchKey):
         s3.get_object(Bucket="stash-of-test", Key="none")
-    sent = client("events").put_events(
-        Entries=[{"Source": "embedq", "DetailType": "done", "Detail": "{}"}]
+
+
+def test_failed_changes_are_found_read_and_removed(client: Callable[[str], Any]) -> None:
+    """R29 R31 R82: the sweep replays the stream's failed records page by page."""
+    s3 = client("s3")
+    s3.create_bucket(Bucket="failed-of-test")
+    keys = [f"aws/lambda/mapping/shard/{number}" for number in range(3)]
+    for key in keys:
+        s3.put_object(Bucket="failed-of-test", Key=key, Body=key.encode())
+
+    pages = s3.get_paginator("list_objects_v2").paginate(
+        Bucket="failed-of-test", Prefix="aws/lambda/", PaginationConfig={"PageSize": 2}
     )
-    assert sent["FailedEntryCount"] == 0
+    found = [entry["Key"] for page in pages for entry in page["Contents"]]
+    assert found == keys
+    assert s3.get_object(Bucket="failed-of-test", Key=keys[1])["Body"].read() == keys[1].encode()
+
+    for _ in range(2):  # a second delete finds nothing, and that is no error
+        s3.delete_object(Bucket="failed-of-test", Key=keys[0])
+    left = s3.list_objects_v2(Bucket="failed-of-test")
+    assert [entry["Key"] for entry in left["Contents"]] == keys[1:]
 
 
 def test_a_body_in_chunks_arrives_whole(

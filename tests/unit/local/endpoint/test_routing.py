@@ -29,6 +29,7 @@ def signed(service: str) -> dict[str, str]:
         ),
         (Request("POST", "/0/queue", signed("sqs") | FORM, b"Action=SendMessage"), "sqs"),
         (Request("GET", "/bucket/key", signed("s3")), "s3"),
+        (Request("POST", "/", {"x-amz-target": "AWSEvents.PutEvents"}), "events"),
         (Request("GET", "/b/k?X-Amz-Credential=A%2F20260101%2Fr%2Fs3%2Faws4_request", {}), "s3"),
         (Request("GET", "/2015-03-31/event-source-mappings/", {}), "lambda"),
         (Request("POST", "/", FORM, b"Action=ListQueues&Version=2012-11-05"), "sqs"),

@@ -1,13 +1,16 @@
 """Functions of the sample folder as real processes, without engines."""
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from local.runner.invocation import Invocation
 from local.runner.place import RunnerPlace
 from local.runner.runner import Runner
-from local.specs import FunctionSpec
+from local.specs import FunctionSpec, ScheduleSpec
 
 SAMPLES = Path(__file__).parents[3] / "runner" / "functions_sample"
 NOWHERE = "http://127.0.0.1:1"
@@ -36,14 +39,26 @@ def sample_function(
     )
 
 
+def call(runner: Runner, event: Any) -> Invocation:
+    """Run the sample function on an event."""
+    return runner.invoke("sample", json.dumps(event).encode())
+
+
 @pytest.fixture
 def start_function(tmp_path: Path) -> Iterator[StartFunction]:
     """Start a runner with one function; it is stopped at the end."""
     runners = []
 
-    def start(**settings: object) -> Runner:
+    def start(
+        *,
+        schedules: Sequence[ScheduleSpec] = (),
+        retry_seconds: Sequence[float] = (),
+        **settings: object,
+    ) -> Runner:
         function = sample_function(tmp_path, **settings)  # type: ignore[arg-type]
-        runner = Runner(sample_place(tmp_path), [function])
+        runner = Runner(
+            sample_place(tmp_path), [function], schedules=schedules, retry_seconds=retry_seconds
+        )
         runner.start()
         runners.append(runner)
         return runner

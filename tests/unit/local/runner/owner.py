@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 from local.runner.runner import Runner
-from tests.unit.local.runner.conftest import sample_function, sample_place
+from tests.unit.local.runner.conftest import call, sample_function, sample_place
 
 if __name__ == "__main__":
     # A shell's background job inherits that Ctrl-C is ignored.
@@ -14,10 +14,8 @@ if __name__ == "__main__":
     folder = Path(sys.argv[1])
     runner = Runner(sample_place(folder), [sample_function(folder, timeout_seconds=600)])
     runner.start()
-    runner.invoke("sample", {})
-    busy = threading.Thread(
-        target=runner.invoke, args=("sample", {"do": "spawn"}), name="busy", daemon=True
-    )
+    call(runner, {})
+    busy = threading.Thread(target=call, args=(runner, {"do": "spawn"}), name="busy", daemon=True)
     busy.start()
     sys.stdout.write(f"{runner.pids('sample')[0]} {runner.nursery_pid}\n")
     sys.stdout.flush()

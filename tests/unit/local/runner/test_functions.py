@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from local.engines.records import ProcessId, wait_for
-from tests.unit.local.runner.conftest import StartFunction
+from tests.unit.local.runner.conftest import StartFunction, call
 
 LIMIT_SECONDS = 20.0
 
@@ -15,7 +15,7 @@ def test_a_process_is_reused_warm(start_function: StartFunction) -> None:
     """R82: two runs, one process, each with its own answer."""
     runner = start_function()
 
-    first, second = runner.invoke("sample", {"n": 1}), runner.invoke("sample", {"n": 2})
+    first, second = call(runner, {"n": 1}), call(runner, {"n": 2})
 
     assert first.result["pid"] == second.result["pid"] == runner.pids("sample")[0]
     assert (first.result["order"], second.result["order"]) == ({"n": 1}, {"n": 2})
@@ -24,7 +24,7 @@ def test_a_process_is_reused_warm(start_function: StartFunction) -> None:
 
 def test_the_context_is_lambdas(start_function: StartFunction) -> None:
     """R82: request id, ARN, deadline, name, memory and trace id are there."""
-    invocation = start_function(timeout_seconds=7).invoke("sample", {"do": "context"})
+    invocation = call(start_function(timeout_seconds=7), {"do": "context"})
 
     context = invocation.result
     assert 5000 < context.pop("milliseconds") <= 7000
@@ -41,7 +41,7 @@ def test_the_environment_is_the_functions_and_lambdas(start_function: StartFunct
     """R82: nothing of this machine's own environment or AWS settings reaches a function."""
     os.environ["OURS"] = "secret"
     try:
-        environment = start_function().invoke("sample", {"do": "environment"}).result
+        environment = call(start_function(), {"do": "environment"}).result
     finally:
         del os.environ["OURS"]
 
@@ -58,7 +58,7 @@ def test_a_package_that_the_zip_lacks_is_missing(start_function: StartFunction) 
     runner = start_function()
 
     found = {
-        name: runner.invoke("sample", {"do": "find", "module": name}).result
+        name: call(runner, {"do": "find", "module": name}).result
         for name in ("handler", "json", "awslambdaric", "boto3", "pytest", "local")
     }
 
@@ -75,14 +75,14 @@ def test_a_package_that_the_zip_lacks_is_missing(start_function: StartFunction) 
 def test_an_exception_is_the_answer(start_function: StartFunction) -> None:
     """R82: an error of the function ends that run alone; the process stays warm."""
     runner = start_function()
-    pid = runner.invoke("sample", {}).result["pid"]
+    pid = call(runner, {}).result["pid"]
 
-    error = runner.invoke("sample", {"do": "fail"}).error
+    error = call(runner, {"do": "fail"}).error
 
     assert error is not None
     assert (error["errorType"], error["errorMessage"]) == ("ValueError", "told to fail")
     assert "handler.py" in error["stackTrace"][-1]
-    assert runner.invoke("sample", {}).result["pid"] == pid
+    assert call(runner, {}).result["pid"] == pid
 
 
 def test_a_run_is_killed_at_its_timeout_with_all_it_started(
@@ -90,9 +90,9 @@ def test_a_run_is_killed_at_its_timeout_with_all_it_started(
 ) -> None:
     """R82: the answer is Lambda's, the whole group is gone, and the next run gets a new process."""
     runner = start_function(timeout_seconds=1)
-    pid = runner.invoke("sample", {}).result["pid"]
+    pid = call(runner, {}).result["pid"]
 
-    invocation = runner.invoke("sample", {"do": "spawn"})
+    invocation = call(runner, {"do": "spawn"})
 
     assert invocation.error == {
         "errorType": "Sandbox.Timedout",
@@ -103,24 +103,24 @@ def test_a_run_is_killed_at_its_timeout_with_all_it_started(
     for number in (pid, child):
         process = ProcessId.of(number)
         assert wait_for(lambda p=process: not p.is_alive(), LIMIT_SECONDS)  # type: ignore[misc]
-    assert runner.invoke("sample", {}).result["pid"] != pid
+    assert call(runner, {}).result["pid"] != pid
 
 
 def test_a_process_that_exits_ends_its_run_at_once(start_function: StartFunction) -> None:
     """R82: a crash is an error of that run, long before its timeout."""
     runner = start_function(timeout_seconds=600)
 
-    invocation = runner.invoke("sample", {"do": "die"})
+    invocation = call(runner, {"do": "die"})
 
     assert invocation.error is not None
     assert invocation.error["errorType"] == "Runtime.ExitError"
     assert invocation.error["errorMessage"].endswith("exited with error: exit status 3")
-    assert runner.invoke("sample", {}).error is None
+    assert call(runner, {}).error is None
 
 
 def test_a_function_that_cannot_start_says_why(start_function: StartFunction) -> None:
     """R82: an error at import is the answer of the run."""
-    error = start_function(code="broken").invoke("sample", {}).error
+    error = call(start_function(code="broken"), {}).error
 
     assert error is not None
     assert (error["errorType"], error["errorMessage"]) == ("RuntimeError", "no settings")
@@ -128,7 +128,7 @@ def test_a_function_that_cannot_start_says_why(start_function: StartFunction) ->
 
 def test_a_package_that_was_not_built_is_named(start_function: StartFunction) -> None:
     """R82: the message says what to do."""
-    error = start_function(code="unbuilt").invoke("sample", {}).error
+    error = call(start_function(code="unbuilt"), {}).error
 
     assert error is not None
     assert "Build it first" in error["errorMessage"]
@@ -138,20 +138,20 @@ def test_an_answer_over_six_megabytes_is_refused(start_function: StartFunction) 
     """R82: as Lambda refuses it; the function can go on with a new process or this one."""
     runner = start_function()
 
-    error = runner.invoke("sample", {"do": "size", "bytes": 7_000_000}).error
+    error = call(runner, {"do": "size", "bytes": 7_000_000}).error
 
     assert error is not None
     assert error["errorType"] == "Function.ResponseSizeTooLarge"
-    assert runner.invoke("sample", {"do": "size", "bytes": 5_000_000}).error is None
+    assert call(runner, {"do": "size", "bytes": 5_000_000}).error is None
 
 
 def test_above_the_reserved_number_a_run_is_throttled(start_function: StartFunction) -> None:
     """R08: as many processes as runs at a time, and no more runs than reserved."""
     runner = start_function(reserved=2)
-    runner.invoke("sample", {})
+    call(runner, {})
 
     with ThreadPoolExecutor(3) as callers:
-        runs = list(callers.map(lambda _: runner.invoke("sample", SLEEP), range(3)))
+        runs = list(callers.map(lambda _: call(runner, SLEEP), range(3)))
 
     assert [run.is_throttled for run in runs].count(True) == 1
     assert len(runner.pids("sample")) == 2
@@ -164,8 +164,8 @@ def test_what_a_function_prints_is_in_its_log(
     runner = start_function()
     said = json.dumps({"message": "task_failed"})
 
-    runner.invoke("sample", {"do": "say", "text": said})
-    invocation = runner.invoke("sample", {"do": "die"})
+    call(runner, {"do": "say", "text": said})
+    invocation = call(runner, {"do": "die"})
 
     lines = (tmp_path / "logs" / "sample.log").read_text().splitlines()
     assert said in lines

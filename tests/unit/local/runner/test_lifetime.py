@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from local.engines.records import ProcessId, wait_for
-from tests.unit.local.runner.conftest import StartFunction
+from tests.unit.local.runner.conftest import StartFunction, call
 
 LIMIT_SECONDS = 20.0
 
@@ -64,10 +64,10 @@ def test_a_killed_nursery_ends_the_run_as_a_crash(
 ) -> None:
     """R82: nobody waits for a process that cannot answer any more, and the next run works."""
     runner = start_function(timeout_seconds=600)
-    pid = runner.invoke("sample", {}).result["pid"]
+    pid = call(runner, {}).result["pid"]
 
     with ThreadPoolExecutor(1) as caller:
-        run = caller.submit(runner.invoke, "sample", {"do": "spawn"})
+        run = caller.submit(call, runner, {"do": "spawn"})
         processes = [ProcessId.of(pid), ProcessId.of(child_of_function(tmp_path))]
         os.kill(runner.nursery_pid, signal.SIGKILL)
 
@@ -75,13 +75,13 @@ def test_a_killed_nursery_ends_the_run_as_a_crash(
         error = run.result(LIMIT_SECONDS).error
     assert error is not None
     assert error["errorType"] == "Runtime.ExitError"
-    assert runner.invoke("sample", {}).result["pid"] != pid
+    assert call(runner, {}).result["pid"] != pid
 
 
 def test_stop_leaves_no_process(start_function: StartFunction) -> None:
     """R82: an idle process ends with its runner."""
     runner = start_function()
-    processes = [ProcessId.of(runner.invoke("sample", {}).result["pid"])]
+    processes = [ProcessId.of(call(runner, {}).result["pid"])]
     processes.append(ProcessId.of(runner.nursery_pid))
 
     runner.stop()

@@ -1,0 +1,160 @@
+"""Table, ledger, index and events after the storm: every document must agree everywhere."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.storm.operations import Content, Operation
+from benchmarks.storm.texts import item
+from benchmarks.storm.world import World
+from functions.adapters.opensearch_http import segment
+from functions.core.batches import batches
+from functions.core.document import Document, content_hash, read_document
+from functions.core.identity import DocumentId, RowKey, row_key
+from functions.core.ledger_row import LedgerRow
+from ops.verification import differences
+
+PAGE_ENTRIES = 1000
+ROUND_ROWS = 100
+
+# Document and version -> the statuses that were announced for it.
+Told = Mapping[tuple[str, int], set[str]]
+
+
+@dataclass
+class Verdict:
+    """What is wrong, by kind, each with its document; and how the documents ended."""
+
+    lost: list[str] = field(default_factory=list)
+    stale: list[str] = field(default_factory=list)
+    resurrected: list[str] = field(default_factory=list)
+    without_end: list[str] = field(default_factory=list)
+    unexplained: list[str] = field(default_factory=list)
+    not_announced: list[str] = field(default_factory=list)
+    different: list[str] = field(default_factory=list)
+    endings: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def kinds(self) -> dict[str, list[str]]:
+        """Name each kind of violation with its cases."""
+        return {
+            "lost": self.lost,
+            "stale": self.stale,
+            "resurrected": self.resurrected,
+            "without an end": self.without_end,
+            "failed without a reason": self.unexplained,
+            "not announced": self.not_announced,
+            "table, ledger and index differ": self.different,
+        }
+
+    def violations(self) -> list[str]:
+        """Name everything that must not be."""
+        return [f"{kind}: {case}" for kind, cases in self.kinds.items() for case in cases]
+
+
+def final_contents(operations: Iterable[Operation]) -> dict[str, Content | None]:
+    """Return what each document holds in the end; None: it is deleted."""
+    return {one.document: one.content for one in operations}
+
+
+def check(world: World, finals: Mapping[str, Content | None]) -> Verdict:
+    """Compare everything that each document left behind."""
+    verdict = Verdict()
+    # Refreshes the index, too.
+    verdict.different += differences(world.deployment)
+    entries = dict(_live_entries(world))
+    rows = _rows(world, finals)
+    told = _told(world.stack.events_file)
+    for name, content in finals.items():
+        row = rows.get(_key(world, name))
+        if row is None:
+            verdict.lost.append(f"{name} has no row in the ledger")
+            continue
+        verdict.endings[str(row.status)] += 1
+        _check_row(verdict, name, row, told)
+        if not row.status.is_failed:
+            _check_entry(verdict, name, _wanted_hash(world, name, content), entries.get(name))
+    unknown = [name for name in entries if name not in finals]
+    verdict.resurrected += [f"{name} was never written" for name in unknown]
+    return verdict
+
+
+def _check_row(verdict: Verdict, name: str, row: LedgerRow, told: Told) -> None:
+    if row.status.is_open or row.is_healing:
+        verdict.without_end.append(f"{name} is {row.status} at version {row.version}")
+        return
+    if row.status.is_failed and not (row.reason and row.errors):
+        verdict.unexplained.append(f"{name} is {row.status} at version {row.version}")
+    if str(row.status) not in told.get((name, row.version), set()):
+        verdict.not_announced.append(f"{name} is {row.status} at version {row.version}")
+
+
+def _check_entry(verdict: Verdict, name: str, wanted: str | None, found: str | None) -> None:
+    if wanted is None and found is not None:
+        verdict.resurrected.append(f"{name} can be found")
+    elif wanted is not None and found is None:
+        verdict.lost.append(f"{name} is not in the index")
+    elif wanted != found:
+        verdict.stale.append(f"{name} is in the index with another content")
+
+
+def _wanted_hash(world: World, name: str, content: Content | None) -> str | None:
+    if content is None:
+        return None
+    document = read_document(item(name, content), world.source)
+    return content_hash(document, world.target) if isinstance(document, Document) else None
+
+
+def _rows(world: World, names: Iterable[str]) -> dict[RowKey, LedgerRow]:
+    found: dict[RowKey, LedgerRow] = {}
+    for part in batches([_key(world, name) for name in names], ROUND_ROWS):
+        found |= world.deployment.ledger.read(part)
+    return found
+
+
+def _key(world: World, name: str) -> RowKey:
+    return row_key(world.target.name, world.source.name, DocumentId(name))
+
+
+def _live_entries(world: World) -> Iterator[tuple[str, str]]:
+    """Yield the document and content hash of every entry that a search can find."""
+    last: Sequence[Any] | None = None
+    while True:
+        hits = _page(world, last)
+        if not hits:
+            return
+        yield from ((h["_source"]["document_id"], h["_source"]["content_hash"]) for h in hits)
+        last = hits[-1]["sort"]
+
+
+def _page(world: World, after: Sequence[Any] | None) -> Sequence[Mapping[str, Any]]:
+    body: dict[str, Any] = {
+        "size": PAGE_ENTRIES,
+        "query": {
+            "bool": {
+                "filter": [
+                    {"term": {"deleted": False}},
+                    {"term": {"source": world.source.name}},
+                ]
+            }
+        },
+        "sort": [{"document_id": "asc"}],
+        "_source": ["document_id", "content_hash"],
+    }
+    if after is not None:
+        body["search_after"] = list(after)
+    path = f"{segment(world.target.index)}/_search"
+    answer = world.deployment.index.call("POST", path, body)
+    hits: Sequence[Mapping[str, Any]] = answer["hits"]["hits"]
+    return hits
+
+
+def _told(events: Path) -> Told:
+    told: dict[tuple[str, int], set[str]] = {}
+    for line in events.read_text().splitlines() if events.exists() else ():
+        detail = json.loads(line)["detail"]
+        told.setdefault((detail["document_id"], detail["version"]), set()).add(detail["status"])
+    return told

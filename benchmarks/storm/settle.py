@@ -1,0 +1,91 @@
+"""What is still under way, and waiting until nothing is."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from benchmarks.storm.world import World
+from functions.adapters.dynamodb_control import DynamoDbControl
+from functions.core.control import Circuit, Part
+from functions.core.ledger_row import Group
+from ops.statistics import queue_depth
+
+LOOK_SECONDS = 2.0
+SAY_SECONDS = 10.0
+# Lanes and index are read one after the other: only a state that lasts is believed.
+QUIET_LOOKS = 3
+OPEN_GROUPS = (Group.OPEN, Group.PARKED, Group.HEALING)
+
+
+class NotSettledError(Exception):
+    """Work is still under way after the time that it was given."""
+
+
+@dataclass(frozen=True)
+class State:
+    """One look at the ledger, the lanes and the breakers."""
+
+    rows: Counter[Group]
+    waiting: dict[str, int]
+    hidden: dict[str, int]
+    dead: int
+    breakers: dict[Part, Circuit]
+    failed_changes: int
+
+    @property
+    def is_quiet(self) -> bool:
+        return not (
+            any(self.rows[group] for group in OPEN_GROUPS)
+            or sum(self.waiting.values())
+            or sum(self.hidden.values())
+            or self.failed_changes
+        )
+
+    def __str__(self) -> str:
+        """Write it for people, in one line."""
+        rows = " ".join(f"{group} {self.rows[group]}" for group in (*OPEN_GROUPS, Group.FAILED))
+        lanes = " ".join(
+            f"{lane} {count}+{self.hidden[lane]}" for lane, count in self.waiting.items()
+        )
+        breakers = " ".join(f"{part} {state}" for part, state in self.breakers.items())
+        return f"rows: {rows} | lanes: {lanes} dead {self.dead} | breakers: {breakers}"
+
+
+def look(world: World) -> State:
+    """See what is under way."""
+    deployment, target = world.deployment, world.target.name
+    sqs = deployment.client("sqs")
+    depths = {lane: queue_depth(sqs, url) for lane, url in deployment.queues[target].items()}
+    control = DynamoDbControl(
+        deployment.client("dynamodb"), deployment.outputs["LedgerTable"]
+    ).read(target)
+    rows: Counter[Group] = Counter()
+    for group in (*OPEN_GROUPS, Group.FAILED):
+        rows[group] = sum(1 for _ in deployment.ledger.listed([group]))
+    return State(
+        rows=rows,
+        waiting={lane: depth[0] for lane, depth in depths.items()},
+        hidden={lane: depth[1] for lane, depth in depths.items()},
+        dead=sum(sum(queue_depth(sqs, url)) for url in deployment.dead_letter_urls(target)),
+        breakers={part: control.breaker(part).state for part in Part},
+        failed_changes=world.failed_changes(),
+    )
+
+
+def settle(world: World, *, limit_seconds: float, say: Callable[[str], None]) -> State:
+    """Wait until nothing is under way any more; return the last look."""
+    began = said = time.monotonic()
+    quiet = 0
+    while True:
+        state = look(world)
+        quiet = quiet + 1 if state.is_quiet else 0
+        now = time.monotonic()
+        if quiet >= QUIET_LOOKS:
+            return state
+        if now - began > limit_seconds:
+            raise NotSettledError(f"after {limit_seconds:.0f} s there is still work: {state}")
+        if now - said >= SAY_SECONDS:
+            said = now
+            say(f"settling {now - began:4.0f} s | {state}")
+        time.sleep(LOOK_SECONDS)

@@ -1,0 +1,62 @@
+"""Planned writes -> items, and the tokens that their versions need. Pure."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+from benchmarks.storm.operations import Content, Operation
+from functions.core.document import Document, read_document
+from functions.core.settings import SourceSettings
+from functions.embed.chunking import split
+from local.model.embeddings_request import count_tokens
+
+# The provider refuses a text with this word in it, until the storm is over.
+POISON = "xyzzy"
+PARAGRAPH_WORDS = (20, 60)
+VOCABULARY = 5000
+
+
+def item(document: str, content: Content) -> dict[str, Any]:
+    """Write an item as the application does."""
+    paragraphs = [_paragraph(document, number) for number in content.paragraphs]
+    if content.is_poisoned:
+        paragraphs.append(f"The provider refuses {POISON} of {document}.")
+    return {
+        "id": document,
+        "title": f"Title of {document}",
+        "body": "\n\n".join(paragraphs),
+        "author": content.author,
+        "priority": str(content.priority),
+        "skip_embedding": content.is_skipped,
+    }
+
+
+def tokens_needed(
+    operations: Iterable[Operation], source: SourceSettings, *, chunk_tokens: int
+) -> int:
+    """Count what all versions cost if each paid only for the chunks that the one before lacks."""
+    needed = 0
+    held: dict[str, frozenset[str]] = {}
+    for operation in operations:
+        chunks = _chunks(operation, source, chunk_tokens)
+        new = chunks - held.get(operation.document, frozenset())
+        needed += sum(map(count_tokens, new))
+        held[operation.document] = chunks
+    return needed
+
+
+def _chunks(operation: Operation, source: SourceSettings, chunk_tokens: int) -> frozenset[str]:
+    if operation.content is None:
+        return frozenset()
+    document = read_document(item(operation.document, operation.content), source)
+    if not isinstance(document, Document):
+        return frozenset()
+    return frozenset(split(document.text, max_tokens=chunk_tokens))
+
+
+@lru_cache(maxsize=100_000)
+def _paragraph(document: str, number: int) -> str:
+    words = Random(f"{document}/{number}")
+    count = words.randint(*PARAGRAPH_WORDS)
+    return " ".join(f"word{words.randrange(VOCABULARY)}" for _ in range(count)) + "."

@@ -1,0 +1,89 @@
+"""The stack that a storm goes over: real engines, a provider and an index that can be broken."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.storm.provider import Provider
+from benchmarks.storm.proxy import IndexProxy
+from benchmarks.storm.tempo import Tempo, hurried
+from benchmarks.storm.weather import Outage
+from functions.core.settings import SourceSettings, TargetSettings
+from local.background import ENGINES
+from local.engines.records import read_record
+from local.stack import LocalStack, local_stack
+from ops.deployment import Deployment, local_deployment
+
+INDEX_ENGINE = "OpenSearch"
+
+
+@dataclass(frozen=True)
+class World:
+    """Everything that a storm touches or looks at."""
+
+    folder: Path
+    stack: LocalStack
+    deployment: Deployment
+    provider: Provider
+    proxy: IndexProxy
+
+    @property
+    def source(self) -> SourceSettings:
+        return self.deployment.source(None)
+
+    @property
+    def target(self) -> TargetSettings:
+        return self.deployment.target(None)
+
+    @property
+    def logs(self) -> Path:
+        return self.folder / "runner" / "logs"
+
+    def break_index(self, how: Outage) -> None:
+        """Take the index away."""
+        if how is Outage.STOPPED:
+            self._signal_index(signal.SIGSTOP)
+        else:
+            self.proxy.go_away(how)
+
+    def mend_index(self, how: Outage) -> None:
+        """Bring it back."""
+        if how is Outage.STOPPED:
+            self._signal_index(signal.SIGCONT)
+        else:
+            self.proxy.come_back()
+
+    def failed_changes(self) -> int:
+        """Count the objects of stream records that enqueue could not take."""
+        bucket = self.deployment.outputs["FailedChangesBucket"]
+        found: dict[str, Any] = self.deployment.client("s3").list_objects_v2(Bucket=bucket)
+        return int(found["KeyCount"])
+
+    def _signal_index(self, number: signal.Signals) -> None:
+        record = read_record(self.folder / ENGINES)
+        engines = {one.name: one.engine for one in record.engines} if record else {}
+        os.kill(engines[INDEX_ENGINE].pid, number)
+
+
+@contextmanager
+def storm_world(
+    folder: Path, *, tempo: Tempo, log: Callable[[str], None], short_lived: bool = False
+) -> Iterator[World]:
+    """Start the stack on a folder; what the functions know as the index is the proxy."""
+    with (
+        IndexProxy() as proxy,
+        local_stack(
+            folder,
+            log=log,
+            vectors="hashed",
+            in_memory=True,
+            short_lived=short_lived,
+            change=lambda spec: hurried(spec, tempo, proxy.address_for),
+        ) as stack,
+    ):
+        deployment = local_deployment(stack.endpoint_url)
+        yield World(folder, stack, deployment, Provider(stack.model_origin), proxy)

@@ -1,0 +1,60 @@
+"""What a provider still takes of this minute, from the headers of its answers.
+
+OpenAI writes "6m0s" and "20ms", others plain seconds, nothing or something else: what cannot
+be read is as if it were absent.
+"""
+
+import re
+from collections.abc import Mapping
+from math import isfinite
+
+from functions.core.ports import Allowance, Budget
+
+SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+")
+PIECE = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+# Above a day it is no duration: some providers send a time there.
+LONGEST_SECONDS = 86400.0
+# Azure tells what is left, but not until when: it counts requests by ten seconds.
+UNTOLD_RESET_SECONDS = 10.0
+
+
+def allowance(headers: Mapping[str, str]) -> Allowance:
+    """Read the limits on requests and on tokens."""
+    return Allowance(_budget(headers, "requests"), _budget(headers, "tokens"))
+
+
+def _budget(headers: Mapping[str, str], what: str) -> Budget | None:
+    left = _count(headers.get(f"x-ratelimit-remaining-{what}", ""))
+    if left is None:
+        return None
+    reset = _seconds(headers.get(f"x-ratelimit-reset-{what}", ""))
+    return Budget(
+        left,
+        UNTOLD_RESET_SECONDS if reset is None else reset,
+        _count(headers.get(f"x-ratelimit-limit-{what}", "")),
+    )
+
+
+def _count(text: str) -> int | None:
+    number = _number(text)
+    # Some answer -1 where there is no limit.
+    return None if number is None or number < 0 else int(number)
+
+
+def _seconds(text: str) -> float | None:
+    given = text.strip().lower()
+    seconds = _number(given)
+    if seconds is None and DURATION.fullmatch(given):
+        seconds = sum(float(number) * SECONDS[unit] for number, unit in PIECE.findall(given))
+    if seconds is None or not 0 <= seconds <= LONGEST_SECONDS:
+        return None
+    return seconds
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if isfinite(value) else None

@@ -1,0 +1,1 @@
+"""CONTROL -> MAPPINGS: a target that cannot work receives nothing, until a probe has passed."""

@@ -1,0 +1,44 @@
+"""CONTROL -> MAPPINGS: wiring."""
+
+import os
+import random
+import time
+from functools import cache
+from typing import Any
+
+import boto3
+
+from functions.adapters.aws_clients import CLIENT_CONFIG
+from functions.adapters.dynamodb_control import DynamoDbControl
+from functions.adapters.lambda_mappings import PROBE_CONFIG, LambdaMappings, LambdaProber
+from functions.adapters.telemetry import PowertoolsTelemetry, make_logger, make_metrics
+from functions.breaker.process import Reconcile
+from functions.core.ports import InvocationContext
+from functions.core.settings import BreakerFunctionSettings
+
+logger = make_logger("breaker")
+metrics = make_metrics("breaker")
+
+
+@cache
+def breaker() -> Reconcile:
+    """Build the step once per process."""
+    metrics.set_default_dimensions(stage=os.environ.get("STAGE", "none"))
+    settings = BreakerFunctionSettings.from_environment()
+    session = boto3.Session()
+    dynamodb = session.client("dynamodb", config=CLIENT_CONFIG)
+    return Reconcile(
+        control=DynamoDbControl(dynamodb, settings.ledger_table),
+        mappings=LambdaMappings(session.client("lambda", config=CLIENT_CONFIG)),
+        prober=LambdaProber(session.client("lambda", config=PROBE_CONFIG)),
+        telemetry=PowertoolsTelemetry(logger, metrics),
+        clock=lambda: time.time_ns() // 1_000_000,
+        jitter=random.random,
+        targets=settings.targets,
+    )
+
+
+@metrics.log_metrics
+def lambda_handler(event: dict[str, Any], context: InvocationContext) -> None:  # noqa: ARG001
+    """Let the mappings follow the breakers; the event says nothing that the items do not."""
+    breaker().run(seconds_left=lambda: context.get_remaining_time_in_millis() / 1000)

@@ -1,0 +1,150 @@
+"""Control items -> mappings, each minute: whatever has moved them, they converge.
+
+An item that cannot be read moves nothing: neither a pause nor a release is guessed.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from functions.breaker.reconcile import advance, after_probe, needs_probe, switch, wanted
+from functions.core.breaker_log import tell_transition
+from functions.core.control import Breaker, Control, Part
+from functions.core.failure import FailureError
+from functions.core.ports import Clock, ControlStore, Mappings, Prober, Telemetry
+from functions.core.settings import GuardedTarget
+
+# What a probe takes at the longest, and the switching after it; of a short run, the half.
+PROBE_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Reconcile:
+    """The step with its boxes."""
+
+    control: ControlStore
+    mappings: Mappings
+    prober: Prober
+    telemetry: Telemetry
+    clock: Clock
+    jitter: Callable[[], float]
+    targets: Sequence[GuardedTarget]
+
+    def run(self, seconds_left: Callable[[], float]) -> None:
+        """Settle every target, and then send the probes that are due: a probe takes its time."""
+        enough = min(PROBE_SECONDS, seconds_left() / 2)
+        settled = [(target, self._settle(target)) for target in self.targets]
+        for target, control in settled:
+            if control is not None and seconds_left() >= enough:
+                self._safely(target, control, self._probe)
+
+    def _settle(self, target: GuardedTarget) -> Control | None:
+        try:
+            control = self.control.read(target.name)
+        except FailureError as error:
+            self.telemetry.count("ControlUnreadable")
+            self.telemetry.event("control_unreadable", target=target.name, failure=str(error))
+            return None
+        control = self._safely(target, control, self._advance)
+        for part in Part:
+            is_open = control.breaker(part).state.stops_work
+            self.telemetry.count("BreakerOpen", int(is_open))
+        self._converge(target, control)
+        return control
+
+    def _advance(self, target: GuardedTarget, control: Control) -> Control:
+        for part in Part:
+            before = control.breaker(part)
+            if not before.told:
+                after = replace(before, told=True)
+                control = self._swap(target, control, part, after, is_news=True)
+            after = advance(
+                control.breaker(part),
+                part,
+                target.mappings,
+                now_ms=self.clock(),
+                jitter=self.jitter(),
+            )
+            if after != control.breaker(part):
+                control = self._swap(target, control, part, after)
+        return control
+
+    def _probe(self, target: GuardedTarget, control: Control) -> Control:
+        parts = [p for p in Part if needs_probe(control.breaker(p), now_ms=self.clock())]
+        if not parts:
+            return control
+        answers = self.prober.probe(target.embed_function, parts)
+        if answers is None:
+            # Its workers all wait for the same breaker; the next minute finds one.
+            self.telemetry.event("probe_not_sent", target=target.name)
+            return control
+        for part in parts:
+            failure = answers[part]
+            self.telemetry.count("ProbesFailed" if failure else "ProbesPassed")
+            if failure:
+                self.telemetry.event(
+                    "probe_failed", target=target.name, part=str(part), reason=failure
+                )
+            after = after_probe(
+                control.breaker(part),
+                failure,
+                now_ms=self.clock(),
+                settings=target.settings,
+                jitter=self.jitter(),
+            )
+            control = self._swap(target, control, part, after)
+        if None in answers.values():
+            self._converge(target, control)
+        return control
+
+    def _swap(
+        self,
+        target: GuardedTarget,
+        control: Control,
+        part: Part,
+        after: Breaker,
+        *,
+        is_news: bool = False,
+    ) -> Control:
+        """Store a breaker; a worker or a person who was faster is heard in the next minute."""
+        before = control.breaker(part)
+        if not self.control.swap(target.name, part, before, after):
+            return control
+        if is_news or after.state is not before.state:
+            tell_transition(self.telemetry, target.name, part, after)
+        return control.with_breaker(part, after)
+
+    def _converge(self, target: GuardedTarget, control: Control) -> None:
+        for queue, want in wanted(control, target.mappings).items():
+            try:
+                self._converge_one(target, queue, want=want)
+            except FailureError as error:
+                # The other mappings do not wait for this one, and it has another minute.
+                self._failed(target, error)
+
+    def _converge_one(self, target: GuardedTarget, queue: str, *, want: bool) -> None:
+        mapping = target.mappings[queue]
+        change = switch(self.mappings.state(mapping), want=want)
+        if change is not None and self.mappings.switch(mapping, enabled=change):
+            self.telemetry.count("MappingsSwitched")
+            self.telemetry.event(
+                "mapping_enabled" if change else "mapping_disabled",
+                target=target.name,
+                queue=queue,
+                mapping=mapping,
+            )
+
+    def _safely(
+        self,
+        target: GuardedTarget,
+        control: Control,
+        step: Callable[[GuardedTarget, Control], Control],
+    ) -> Control:
+        try:
+            return step(target, control)
+        except FailureError as error:
+            self._failed(target, error)
+            return control
+
+    def _failed(self, target: GuardedTarget, error: FailureError) -> None:
+        self.telemetry.count("ReconcileFailures")
+        self.telemetry.event("reconcile_failed", target=target.name, failure=str(error))

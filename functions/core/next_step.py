@@ -1,0 +1,114 @@
+"""Failure + what was tried before -> what to do next. Pure."""
+
+from dataclasses import dataclass
+
+from functions.core.failure import Failure, FailureKind
+from functions.core.retry_policy import RetryPolicy, RetrySettings
+
+# The redrive policy of every lane: the receive after this one finds the message dead.
+MAX_RECEIVES = 10
+# From this receive on a message is not hidden once more but parked: a kill or two may still
+# come, and only what is given up shall die.
+LAST_HIDING_RECEIVE = MAX_RECEIVES - 2
+# While most requests fail, more attempts only add to the load; healing comes later.
+ATTEMPTS_WHILE_FAILING = 2
+# What nobody is charged for waits longer each time, too.
+FREE_BASE_SECONDS = 4.0
+FREE_CAP_SECONDS = 300.0
+# The lane is about to be paused, or the run has waited already: in the queue the task would only
+# be received again.
+LANE_WIDE = (FailureKind.PAUSED, FailureKind.THROTTLED, FailureKind.CONFIGURATION)
+
+
+@dataclass(frozen=True)
+class RetryAfter:
+    """Hide the message, then try again."""
+
+    delay_seconds: float
+
+
+@dataclass(frozen=True)
+class Park:
+    """Acknowledge the message; the ledger brings the task back when it is due."""
+
+    delay_seconds: float
+
+
+@dataclass(frozen=True)
+class Heal:
+    """Close the row as failed for now; it is tried again when it is due and the lanes are quiet."""
+
+    delay_seconds: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class GiveUp:
+    """Let SQS move the message to the dead letters."""
+
+    reason: str
+    is_permanent: bool
+
+
+Step = RetryAfter | Park | Heal | GiveUp
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What has been tried for a task so far, the failure in question included."""
+
+    attempts: int = 1  # that count
+    waits: int = 1  # failures that charged nobody, since the last that did
+    receives: int = 1  # of this message
+    heals: int = 0
+    failing_ms: int = 0  # since its attempts ran out for the first time
+
+
+def next_step(
+    failure: Failure,
+    tried: Tried,
+    settings: RetrySettings,
+    *,
+    document_type: str,
+    is_failing: bool = False,
+    jitter: float = 0.0,
+) -> Step:
+    """Decide; `is_failing` tells that most requests of the last minute failed."""
+    policy = settings.policy(document_type)
+    if failure.kind.is_permanent:
+        return GiveUp(f"{failure.kind}: {failure.message}", is_permanent=True)
+    if not failure.kind.spends_attempt:
+        return _wait(failure, tried, settings, jitter)
+    if tried.attempts >= attempts_allowed(policy, failure.kind, is_failing=is_failing):
+        reason = f"{tried.attempts} attempts failed, the last one with {failure.kind}:"
+        return _exhausted(f"{reason} {failure.message}", tried, settings)
+    delay = policy.backoff(failure.kind).delay_seconds(tried.attempts, jitter=jitter)
+    return _hide_or_park(max(delay, failure.retry_after_seconds or 0.0), tried, settings)
+
+
+def attempts_allowed(policy: RetryPolicy, kind: FailureKind, *, is_failing: bool) -> int:
+    """Return the limit of attempts, lower while everything fails."""
+    allowed = policy.attempts_of(kind)
+    return min(allowed, ATTEMPTS_WHILE_FAILING) if is_failing else allowed
+
+
+def _wait(failure: Failure, tried: Tried, settings: RetrySettings, jitter: float) -> Step:
+    """Wait without an end: whatever it is, it is none of the document's fault."""
+    growing = min(FREE_BASE_SECONDS * 2.0 ** min(tried.waits - 1, 10), FREE_CAP_SECONDS)
+    delay = max(growing * (1 - jitter / 2), failure.retry_after_seconds or 0.0)
+    if failure.kind in LANE_WIDE:
+        return Park(delay)
+    return _hide_or_park(delay, tried, settings)
+
+
+def _hide_or_park(delay: float, tried: Tried, settings: RetrySettings) -> Step:
+    if delay > settings.max_hide_seconds or tried.receives >= LAST_HIDING_RECEIVE:
+        return Park(delay)
+    return RetryAfter(delay)
+
+
+def _exhausted(reason: str, tried: Tried, settings: RetrySettings) -> Step:
+    if tried.failing_ms >= settings.heal_hours * 3_600_000:
+        return GiveUp(reason, is_permanent=False)
+    delays = settings.heal_after_seconds
+    return Heal(delays[min(tried.heals, len(delays) - 1)], reason)

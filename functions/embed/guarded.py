@@ -1,0 +1,80 @@
+"""The provider and the index behind the guard: the steps see the ports that they know."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from functions.core.control import Part
+from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult
+from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.identity import EntryId
+from functions.core.ports import Embedded, Embedder, VectorIndex
+from functions.embed.chunking import BYTES_PER_TOKEN
+from functions.embed.guard import Guard
+
+
+class GuardedEmbedder:
+    """An embedder that asks only when it may, and waits where it is throttled."""
+
+    def __init__(self, embedder: Embedder, guard: Guard) -> None:
+        self._embedder = embedder
+        self._guard = guard
+
+    def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+        """Return one vector per text, or raise a FailureError."""
+        tokens = sum(len(text.encode()) for text in texts) // BYTES_PER_TOKEN
+        while True:
+            timeout = self._guard.enter_provider(tokens, timeout_seconds)
+            try:
+                answer = self._embedder.embed(texts, timeout_seconds=timeout)
+            except FailureError as error:
+                if error.failure.kind is not FailureKind.THROTTLED:
+                    self._guard.failed(Part.PROVIDER, error.failure)
+                    raise
+                self._guard.throttled(error.failure)
+            else:
+                self._guard.answered(answer)
+                return answer
+
+
+class GuardedIndex:
+    """An index that is left alone while its breaker is open."""
+
+    def __init__(self, index: VectorIndex, guard: Guard) -> None:
+        self._index = index
+        self._guard = guard
+
+    def read(self, ids: Sequence[EntryId]) -> dict[EntryId, StoredEntry]:
+        """Return the entries that exist, with their vectors."""
+        with self._counted():
+            found = self._index.read(ids)
+        self._guard.passed(Part.INDEX)
+        return found
+
+    def write(
+        self, entries: Sequence[Entry | Tombstone], *, searchable_now: bool
+    ) -> dict[EntryId, WriteResult]:
+        """Write each entry under its external version."""
+        with self._counted():
+            results = self._index.write(entries, searchable_now=searchable_now)
+        for result in results.values():
+            if isinstance(result, Failure):
+                self._guard.failed(Part.INDEX, result)
+            else:
+                self._guard.passed(Part.INDEX)
+        return results
+
+    def remove(self, tombstones: Mapping[EntryId, int]) -> list[EntryId]:
+        """Delete entries, each with the version above its own; return those that are gone."""
+        with self._counted():
+            gone = self._index.remove(tombstones)
+        self._guard.passed(Part.INDEX)
+        return gone
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        self._guard.enter_index()
+        try:
+            yield
+        except FailureError as error:
+            self._guard.failed(Part.INDEX, error.failure)
+            raise

@@ -1,0 +1,54 @@
+"""When a worker may send its next request, by what the provider takes. Pure."""
+
+from dataclasses import dataclass
+
+from functions.core.ports import Allowance, Budget
+from functions.core.settings import TargetSettings
+
+MINUTE_MS = 60_000
+UNTOLD = Allowance()
+
+
+@dataclass(frozen=True)
+class Pace:
+    """What this worker knows after its last request."""
+
+    asked_ms: int = 0
+    tokens: int = 0  # that it took
+    answered_ms: int = 0
+    allowance: Allowance = UNTOLD
+
+
+def ready_ms(pace: Pace, tokens: int, target: TargetSettings) -> int:
+    """Return when a request of so many tokens may be sent.
+
+    The headers tell about the whole account, so they decide where there are any. The settings
+    are for providers without them: each worker then takes its share.
+    """
+    allowance = pace.allowance
+    if allowance.requests is None and allowance.tokens is None:
+        return pace.asked_ms + _share_ms(pace, target)
+    waits = (_refill_seconds(allowance.requests, 1), _refill_seconds(allowance.tokens, tokens))
+    return pace.answered_ms + round(max(waits) * 1000)
+
+
+def _refill_seconds(budget: Budget | None, needed: int) -> float:
+    """Return how long a budget takes until it holds what is needed; it fills up evenly."""
+    if budget is None or budget.left >= needed:
+        return 0.0
+    if budget.limit is None or budget.limit <= budget.left:
+        return budget.reset_seconds
+    # More than everything there never is: the provider will say so, and the request is split.
+    missing = min(needed, budget.limit) - budget.left
+    return budget.reset_seconds * missing / (budget.limit - budget.left)
+
+
+def _share_ms(pace: Pace, target: TargetSettings) -> int:
+    if not pace.asked_ms:
+        return 0
+    waits = [0.0]
+    if target.requests_per_minute:
+        waits.append(MINUTE_MS * target.workers / target.requests_per_minute)
+    if target.tokens_per_minute:
+        waits.append(MINUTE_MS * target.workers * pace.tokens / target.tokens_per_minute)
+    return round(max(waits))

@@ -1,0 +1,54 @@
+"""How a run divides its time: nothing starts without the time to finish it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+SecondsLeft = Callable[[], float]
+
+# A request with less time than this would be paid and not heard.
+SHORTEST_REQUEST_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class RunTime:
+    """The time of one run; a short one is divided as a long one is."""
+
+    left: SecondsLeft
+    total: float
+
+    @classmethod
+    def begin(cls, left: SecondsLeft) -> "RunTime":
+        return cls(left, left())
+
+    @cached_property
+    def finish_seconds(self) -> float:
+        """What stays for the index and the ledger after the last request."""
+        return min(20.0, self.total / 3)
+
+    @cached_property
+    def request_seconds(self) -> float:
+        """How long a first request for vectors may take."""
+        return min(30.0, self.total / 4)
+
+    @property
+    def has_a_round(self) -> bool:
+        """Tell whether a request and what follows it still fit."""
+        return self.left() >= self.finish_seconds + self.request_seconds / 2
+
+    @property
+    def has_a_parcel(self) -> bool:
+        """Tell whether one bulk request, the ledger and the queue after it still fit."""
+        return self.left() >= min(14.0, self.total / 4)
+
+    def for_requests(self) -> float:
+        """Return how long requests may still be sent and waited for."""
+        return self.left() - self.finish_seconds
+
+    def timeout_seconds(self, patience: int) -> float:
+        """Return the timeout of the next request, doubled for each one that was too short."""
+        return min(self.request_seconds * 2.0**patience, self.for_requests())
+
+    def is_too_short(self, timeout_seconds: float) -> bool:
+        """Tell whether a request with this timeout is not worth sending."""
+        return timeout_seconds < min(SHORTEST_REQUEST_SECONDS, self.total / 12)

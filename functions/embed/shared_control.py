@@ -1,0 +1,130 @@
+"""A worker's view of the control item. Whatever becomes of the item, the work goes on."""
+
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from functions.core.breaker_log import tell_transition
+from functions.core.control import Breaker, Control, Cooldown, Part, opened
+from functions.core.failure import FailureError
+from functions.core.ports import Clock, ControlStore, Telemetry
+from functions.core.settings import TargetSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FRESH_MS = 2_000
+REASON_CHARACTERS = 300
+
+
+class SharedControl:
+    """Reads the item at most every two seconds, and tells of it when it cannot be reached."""
+
+    def __init__(
+        self,
+        target: TargetSettings,
+        store: ControlStore,
+        telemetry: Telemetry,
+        clock: Clock,
+        jitter: Callable[[], float],
+    ) -> None:
+        self._target = target
+        self._store = store
+        self._telemetry = telemetry
+        self._clock = clock
+        self._jitter = jitter
+        self._read_ms: int | None = None
+        self._is_told = False
+        self.known = Control()
+
+    def begin(self) -> None:
+        """Start a run: an item that is out of reach is told of once in each."""
+        self._is_told = False
+
+    def now(self) -> Control:
+        """Return the item, read anew if it is old; an unreadable one stops nobody."""
+        now_ms = self._clock()
+        if self._read_ms is None or not 0 <= now_ms - self._read_ms < FRESH_MS:
+            known = self.known
+            # The own cooldown stays: without it a throttled worker would ask at once.
+            self.known = Control(cooldown=known.cooldown)
+            with self._reaching():
+                self.known = self._store.read(self._target.name)
+            self._read_ms = now_ms
+        return self.known
+
+    def forget(self) -> None:
+        """Read anew next time."""
+        self._read_ms = None
+
+    def cool(self, *, seconds: float) -> None:
+        """Let nobody ask for so long."""
+        after = self.known.cooldown.throttles
+        until_ms = self._clock() + round(seconds * 1000)
+        cooldown = Cooldown(until_ms, after + 1)
+        with self._reaching():
+            cooldown = self._store.cool(self._target.name, until_ms=until_ms, after=after)
+        self.known = replace(self.known, cooldown=cooldown)
+
+    def claim(self, *, seconds: float) -> bool:
+        """Be the one that asks after a cooldown; alone, where the item is out of reach."""
+        now_ms = self._clock()
+        won = True
+        with self._reaching():
+            won = self._store.claim(
+                self._target.name, now_ms=now_ms, until_ms=now_ms + round(seconds * 1000)
+            )
+        if not won:
+            self.forget()
+        return won
+
+    def warm(self) -> None:
+        """End the cooldown."""
+        with self._reaching():
+            self._store.warm(self._target.name, after=self.known.cooldown.throttles)
+        self.known = replace(self.known, cooldown=Cooldown())
+        self._telemetry.event("cooldown_ended", target=self._target.name)
+
+    def count(self, part: Part, *, window_ms: int, successes: int, failures: int) -> Breaker | None:
+        """Add to the counts of a window; return the breaker, if it can be reached."""
+        with self._reaching():
+            standing = self._store.count(
+                self._target.name,
+                part,
+                window_ms=window_ms,
+                successes=successes,
+                failures=failures,
+            )
+            # It may have been opened meanwhile: the next run of this worker knows.
+            self.known = self.known.with_breaker(part, standing)
+            return standing
+        return None
+
+    def open(self, part: Part, before: Breaker, reason: str) -> None:
+        """Open a breaker, unless another worker or a person was faster."""
+        after = opened(
+            before,
+            reason=reason[:REASON_CHARACTERS],
+            now_ms=self._clock(),
+            settings=self._target.breaker,
+            jitter=self._jitter(),
+        )
+        won = False
+        with self._reaching():
+            won = self._store.swap(self._target.name, part, before, after)
+        self.forget()
+        if won:
+            tell_transition(self._telemetry, self._target.name, part, after)
+
+    @contextmanager
+    def _reaching(self) -> "Iterator[None]":
+        try:
+            yield
+        except FailureError as error:
+            if not self._is_told:
+                self._is_told = True
+                self._telemetry.count("ControlUnreadable")
+                self._telemetry.event(
+                    "control_unreadable", target=self._target.name, failure=str(error)
+                )

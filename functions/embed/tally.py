@@ -1,0 +1,78 @@
+"""What a run has seen of the provider and the index, and whether that opens a breaker."""
+
+from collections import Counter
+from dataclasses import replace
+
+from functions.core.control import Breaker, Part, failure_ratio, is_failing, window_start
+from functions.core.failure import Failure
+from functions.core.ports import Clock
+from functions.core.settings import BreakerSettings
+from functions.embed.shared_control import SharedControl
+
+
+class Tally:
+    """Counts one run; a healthy run in a healthy minute writes nothing."""
+
+    def __init__(self, shared: SharedControl, settings: BreakerSettings, clock: Clock) -> None:
+        self._shared = shared
+        self._settings = settings
+        self._clock = clock
+        self.begin()
+
+    def begin(self) -> None:
+        """Start a run at zero."""
+        self._successes: Counter[Part] = Counter()
+        self._failures: Counter[Part] = Counter()
+        self._last: dict[Part, Failure] = {}
+
+    def passed(self, part: Part) -> None:
+        """Count a part that did its work, or refused it for what was in it."""
+        self._successes[part] += 1
+
+    def failed(self, part: Part, failure: Failure) -> None:
+        """Count a part that failed."""
+        self._failures[part] += 1
+        self._last[part] = failure
+
+    @property
+    def is_failing(self) -> bool:
+        """Tell whether a part is half way to its breaker's opening."""
+        return any(
+            is_failing(self._seen(part), now_ms=self._clock(), settings=self._settings)
+            for part in Part
+        )
+
+    def end(self) -> None:
+        """Share what the run has seen, if there is anything to tell."""
+        for part in Part:
+            self._share(part)
+
+    def _share(self, part: Part) -> None:
+        successes, failures = self._successes[part], self._failures[part]
+        seen = self._seen(part)
+        if not successes + failures or not seen.failures:
+            return
+        standing = self._shared.count(
+            part, window_ms=seen.window_ms, successes=successes, failures=failures
+        )
+        # Who saw no failure has no reason to give; who saw one will come to the same ratio.
+        if standing is not None and failures and self._is_enough(standing):
+            asked, last = standing.successes + standing.failures, self._last[part]
+            reason = f"{standing.failures} of {asked} failed, the last one with {last.kind}:"
+            self._shared.open(part, standing, f"{reason} {last.message}")
+
+    def _is_enough(self, standing: Breaker) -> bool:
+        ratio = failure_ratio(standing, now_ms=self._clock(), settings=self._settings)
+        return ratio >= self._settings.failure_ratio
+
+    def _seen(self, part: Part) -> Breaker:
+        """Return what is known of a part, this run's own counts included."""
+        breaker = self._shared.known.breaker(part)
+        window_ms = window_start(breaker, now_ms=self._clock(), settings=self._settings)
+        is_current = breaker.window_ms == window_ms
+        return replace(
+            breaker,
+            window_ms=window_ms,
+            successes=self._successes[part] + (breaker.successes if is_current else 0),
+            failures=self._failures[part] + (breaker.failures if is_current else 0),
+        )

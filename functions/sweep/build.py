@@ -1,0 +1,64 @@
+"""The sweep put together from its boxes: which jobs an event runs, and in which order."""
+
+from collections.abc import Mapping, Sequence
+
+from functions.core.ports import (
+    Announcer,
+    Clock,
+    ControlStore,
+    Ledger,
+    TaskQueue,
+    Telemetry,
+    VectorIndex,
+)
+from functions.core.settings import TargetSettings
+from functions.sweep.canary import Canary
+from functions.sweep.census import Census
+from functions.sweep.due import Due
+from functions.sweep.guards import Guards
+from functions.sweep.healing import Healing
+from functions.sweep.ports import ChangeTaker, Cursors, FailedChanges, Wait
+from functions.sweep.process import Sweep
+from functions.sweep.purge import Purge
+from functions.sweep.replay import Replay
+from functions.sweep.requeue import Requeue
+from functions.sweep.stuck import Stuck
+from functions.sweep.tools import Tools
+from functions.sweep.walk import Walk
+
+
+def build_sweep(
+    *,
+    ledger: Ledger,
+    queue: TaskQueue,
+    indexes: Mapping[str, VectorIndex],
+    control: ControlStore,
+    announcer: Announcer,
+    cursors: Cursors,
+    failed_changes: FailedChanges,
+    enqueue: ChangeTaker,
+    telemetry: Telemetry,
+    clock: Clock,
+    wait: Wait,
+    targets: Sequence[TargetSettings],
+    stuck_hours: float,
+    stage: str,
+) -> Sweep:
+    """Put the step together."""
+    tools = Tools(
+        walk=Walk(ledger, cursors),
+        guards=Guards(control, queue, telemetry, frozenset(one.name for one in targets)),
+        requeue=Requeue(ledger, queue, telemetry, clock),
+        canary=Canary(ledger, wait),
+        telemetry=telemetry,
+        clock=clock,
+    )
+    retry = {one.name: one.retry for one in targets}
+    rest = (
+        Replay(failed_changes, enqueue, telemetry),
+        Stuck(tools, announcer, retry, stuck_hours, stage),
+        Healing(tools),
+        Purge(tools, indexes),
+        Census(ledger, telemetry, clock, stuck_hours),
+    )
+    return Sweep({"due": (Due(tools),), "rest": rest}, telemetry, clock)

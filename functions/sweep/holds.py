@@ -1,0 +1,91 @@
+"""What keeps a row from being sent in this run. Pure."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from functions.core.control import Circuit, Control
+from functions.core.lane import Lane, queue_name
+
+# With more messages than this, a lane has a backlog.
+MAX_WAITING = 1000
+
+
+class Hold(StrEnum):
+    """Why a row is not sent."""
+
+    UNDEPLOYED = "its target is not deployed"
+    STOPPED = "a breaker has stopped its lane"
+    TROUBLED = "a breaker of its target is not closed"
+    BACKLOG = "its lane has a backlog"
+    BUSY = "the live lanes are not quiet"
+    UNPROVEN = "the first of many did not come through"
+
+
+@dataclass(frozen=True)
+class Situation:
+    """How it stands with a target."""
+
+    control: Control
+    waiting: Mapping[str, int]  # messages by queue
+
+    def stops(self, lane: Lane) -> bool:
+        """Tell whether the lane is paused, or about to be; deletes need no provider."""
+        provider = self.control.provider.state.stops_work and lane is not Lane.DELETE
+        return provider or self.control.index.state.stops_work
+
+    @property
+    def is_troubled(self) -> bool:
+        states = {self.control.provider.state, self.control.index.state}
+        return states != {Circuit.CLOSED}
+
+    @property
+    def is_quiet(self) -> bool:
+        """Tell whether nobody waits in the live lanes."""
+        return not any(depth for name, depth in self.waiting.items() if _is_live(name))
+
+    def has_backlog(self, lane: Lane, source: str) -> bool:
+        return self.waiting.get(queue_name(lane, source), 0) > MAX_WAITING
+
+
+# Situation, lane and source of a row -> why it is held back, if it is.
+Rule = Callable[[Situation, Lane, str], Hold | None]
+
+
+def due_rule(situation: Situation, lane: Lane, source: str) -> Hold | None:  # noqa: ARG001
+    """Hold a parked row while it would only wait in a paused lane.
+
+    A backlog does not hold it: it has no message, and the tail is where it belongs.
+    """
+    return Hold.STOPPED if situation.stops(lane) else None
+
+
+def stuck_rule(situation: Situation, lane: Lane, source: str) -> Hold | None:
+    """Hold an open row that has a good reason to wait: it is not stuck.
+
+    A backlog longer than the threshold would be requeued to its own tail, for ever.
+    """
+    if situation.is_troubled:
+        return Hold.TROUBLED
+    return Hold.BACKLOG if situation.has_backlog(lane, source) else None
+
+
+def healing_rule(situation: Situation, lane: Lane, source: str) -> Hold | None:
+    """Hold a failed row while there is anything better to do."""
+    if situation.is_troubled:
+        return Hold.TROUBLED
+    if situation.has_backlog(healing_lane(lane), source):
+        return Hold.BACKLOG
+    return None if situation.is_quiet else Hold.BUSY
+
+
+def healing_lane(lane: Lane) -> Lane:
+    """Return where a failed document is tried again: never before live work.
+
+    A sequential source has no other lane, and a delete needs no provider.
+    """
+    return lane if lane in (Lane.SEQUENTIAL, Lane.DELETE) else Lane.BULK
+
+
+def _is_live(queue: str) -> bool:
+    return queue in (Lane.HIGH, Lane.NORMAL) or queue.startswith(f"{Lane.SEQUENTIAL}-")

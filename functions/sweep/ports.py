@@ -1,0 +1,54 @@
+"""The boxes that only the sweep talks to."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+from functions.core.change import Change, Rejected
+from functions.core.failed_batch import FailedBatch
+
+# Until a job is to start nothing more; what it has begun it may still finish.
+SecondsLeft = Callable[[], float]
+Wait = Callable[[float], None]
+
+
+class Job(Protocol):
+    """One of the sweep's duties."""
+
+    @property
+    def name(self) -> str: ...
+
+    def run(self, seconds_left: SecondsLeft) -> None:
+        """Do as much as time allows; the rest is for the next run."""
+
+
+class Cursors(Protocol):
+    """Where each job was cut off the last time."""
+
+    def read(self, job: str) -> int:
+        """Return the shard to begin with; 0 where nothing is known."""
+
+    def write(self, job: str, shard: int) -> None:
+        """Remember the shard that the next run begins with."""
+
+
+class FailedChanges(Protocol):
+    """Where the stream's mapping puts what it has given up."""
+
+    def names(self) -> Iterator[str]:
+        """Name each batch that lies there."""
+
+    def read(self, name: str) -> FailedBatch:
+        """Return a batch; raise UnreadableBatchError where it is none."""
+
+    def remove(self, name: str) -> None:
+        """Forget a batch."""
+
+
+class ChangeTaker(Protocol):
+    """The step of enqueue, which a change passes at its second try too."""
+
+    def process(self, changes: Sequence[Change], *, trace_id: str = "") -> list[str]:
+        """Bring changes into the lanes; return the sequence numbers that failed."""
+
+    def reject(self, records: Sequence[Rejected]) -> None:
+        """Record what cannot be parsed as failed, with its reason."""

@@ -1,0 +1,60 @@
+"""Old tombstones -> gone, then their rows. A day is longer than any run that could be late."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from functions.core.failure import FailureError
+from functions.core.identity import entry_id
+from functions.core.ledger_row import Group, LedgerRow
+from functions.core.ports import Listed, VectorIndex
+from functions.sweep.due import is_due
+from functions.sweep.ports import SecondsLeft
+from functions.sweep.tools import Tools
+
+KEPT_MS = 24 * 3600 * 1000
+
+
+class PurgeError(Exception):
+    """Tombstones of some targets could not be removed; they are tried again."""
+
+
+@dataclass(frozen=True)
+class Purge:
+    """The job that lets the index and the ledger forget deleted documents."""
+
+    tools: Tools
+    indexes: Mapping[str, VectorIndex]  # by target
+    name: str = "purge"
+
+    def run(self, seconds_left: SecondsLeft) -> None:
+        """Remove what was deleted more than a day ago, the entry before the row."""
+        due_ms = self.tools.clock() - KEPT_MS
+        broken: dict[str, str] = {}
+        for rows in self.tools.walk.rounds(
+            self.name,
+            Group.DELETED,
+            due_ms=due_ms,
+            seconds_left=seconds_left,
+            wanted=lambda listed: self._is_reachable(listed, broken),
+        ):
+            old = [row for row in rows if is_due(row, Group.DELETED, due_ms)]
+            for target, index in self.indexes.items():
+                mine = [row for row in old if row.target == target]
+                try:
+                    self._purge(index, mine)
+                except FailureError as error:
+                    # One target's index never stops another's.
+                    broken[target] = str(error)
+        if broken:
+            raise PurgeError("; ".join(f"target {name}: {why}" for name, why in broken.items()))
+
+    def _is_reachable(self, listed: Listed, broken: Mapping[str, str]) -> bool:
+        target = listed.row_key.split("/", 1)[0]
+        return target in self.indexes and target not in broken
+
+    def _purge(self, index: VectorIndex, rows: Sequence[LedgerRow]) -> None:
+        by_entry = {entry_id(row.source, row.document_id): row for row in rows}
+        gone = index.remove({name: row.version for name, row in by_entry.items()})
+        # A row that has changed meanwhile stays: its document is back.
+        removed = sum(self.tools.walk.ledger.remove(by_entry[name]) for name in gone)
+        self.tools.telemetry.count("TombstonesPurged", removed)

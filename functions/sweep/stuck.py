@@ -1,0 +1,72 @@
+"""Open rows that no run has touched for long -> sent again, or closed when they had their share."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from functions.core.announcement import announcement
+from functions.core.failure import Failure, FailureKind
+from functions.core.ledger_row import Group, LedgerRow
+from functions.core.next_step import GiveUp, attempts_allowed
+from functions.core.ports import Announcer
+from functions.core.retry_policy import RetrySettings
+from functions.core.transitions import settle, spend
+from functions.sweep.due import is_due
+from functions.sweep.holds import stuck_rule
+from functions.sweep.ports import SecondsLeft
+from functions.sweep.tools import Tools
+
+LOST = Failure(FailureKind.RESOURCE, "no run has come to an end with it")
+
+
+@dataclass(frozen=True)
+class Stuck:
+    """The job that finds lost messages and the orphans of dead runs."""
+
+    tools: Tools
+    announcer: Announcer
+    retry: Mapping[str, RetrySettings]  # by target
+    stuck_hours: float
+    stage: str
+    name: str = "stuck"
+
+    def run(self, seconds_left: SecondsLeft) -> None:
+        """Send stuck rows again, each as an attempt; close those that have none left."""
+        now_ms = self.tools.clock()
+        due_ms = now_ms - round(self.stuck_hours * 3_600_000)
+        dispatch = self.tools.dispatch(seconds_left)
+        for rows in self.tools.walk.rounds(
+            self.name,
+            Group.OPEN,
+            due_ms=due_ms,
+            seconds_left=seconds_left,
+            wanted=self.tools.guards.view(stuck_rule).allows,
+        ):
+            stuck = [row for row in rows if is_due(row, Group.OPEN, due_ms)]
+            over = [row for row in stuck if is_exhausted(row, self.retry[row.target])]
+            self._close([exhausted(row, now_ms=now_ms) for row in over])
+            dispatch.send([spend(row, LOST, now_ms=now_ms) for row in stuck if row not in over])
+
+    def _close(self, rows: Sequence[LedgerRow]) -> None:
+        """Close rows, and tell the world first: a crash in between tells it once more."""
+        endings = [announcement(row, stage=self.stage, at_ms=self.tools.clock()) for row in rows]
+        untold = set(self.announcer.announce(endings)) if endings else set()
+        told = [row for number, row in enumerate(rows) if number not in untold]
+        for row in self.tools.walk.ledger.write(told).stored.values():
+            self.tools.telemetry.event(
+                "task_exhausted", **row.task.log_fields(), attempt=row.attempts, reason=row.reason
+            )
+            self.tools.telemetry.count("TasksExhausted")
+
+
+def is_exhausted(row: LedgerRow, retry: RetrySettings) -> bool:
+    """Tell whether a stuck row has had all attempts of its policy."""
+    policy = retry.policy(row.type)
+    return row.attempts >= attempts_allowed(policy, LOST.kind, is_failing=False)
+
+
+def exhausted(row: LedgerRow, *, now_ms: int) -> LedgerRow:
+    """Close a row that was stuck once too often."""
+    reason = f"stuck after {row.attempts} attempts: {LOST.message}"
+    noted = row.with_error(LOST, now_ms=now_ms)
+    step = GiveUp(reason, is_permanent=False)
+    return settle(noted, step, content_hash=None, now_ms=now_ms)

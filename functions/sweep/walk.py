@@ -1,0 +1,50 @@
+"""The sparse index, round by round. A walk that is cut off goes on there the next time."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from functions.core.ledger_row import Group, LedgerRow
+from functions.core.ports import Ledger, Listed
+from functions.sweep.ports import Cursors, SecondsLeft
+from functions.sweep.requeue import ROUND_ROWS
+
+if TYPE_CHECKING:
+    from functions.core.identity import RowKey
+
+
+@dataclass(frozen=True)
+class Walk:
+    """The ledger, and where each job stopped."""
+
+    ledger: Ledger
+    cursors: Cursors
+
+    def rounds(
+        self,
+        job: str,
+        group: Group,
+        *,
+        due_ms: int,
+        seconds_left: SecondsLeft,
+        wanted: Callable[[Listed], bool] = lambda _: True,
+    ) -> Iterator[list[LedgerRow]]:
+        """Yield the rows of a group that are due, a round at a time, read consistently.
+
+        What is not wanted is left out before it is read, as it may be a lot.
+        """
+        first = self.cursors.read(job)
+        listed = self.ledger.listed([group], due_ms=due_ms, first_shard=first)
+        for part in _parts(filter(wanted, listed)):
+            if seconds_left() <= 0:
+                self.cursors.write(job, part[0].shard)
+                return
+            keys: list[RowKey] = [one.row_key for one in part]
+            yield list(self.ledger.read(keys).values())
+
+
+def _parts(listed: Iterable[Listed]) -> Iterator[list[Listed]]:
+    rest = iter(listed)
+    while part := list(islice(rest, ROUND_ROWS)):
+        yield part

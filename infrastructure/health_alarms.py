@@ -1,0 +1,132 @@
+"""Alarms on the metrics that the functions themselves write: breakers, stuck, failed, retried."""
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+
+from functions.core.names import METRICS_NAMESPACE
+from infrastructure.alarms import PERIOD, Alarms
+
+STUCK_DOCUMENTS = 50
+ENDED_DOCUMENTS = 10
+RETRY_PERCENT = 10
+# The functions that read control items.
+READERS = ("embed", "sweep", "breaker")
+# Fewer tasks tell nothing about a rate.
+LEAST_TASKS = 20
+# Sweep counts the stuck every 15 minutes: each half hour holds a count for sure.
+HALF_AN_HOUR = Duration.minutes(30)
+
+
+def watch_health(alarms: Alarms, stage: str) -> None:
+    """Watch what only the functions can tell."""
+    _watch_breakers(alarms, stage)
+    _watch_documents(alarms, stage)
+    _watch_retries(alarms, stage)
+
+
+def _watch_breakers(alarms: Alarms, stage: str) -> None:
+    alarms.add(
+        "BreakerOpen",
+        metric=_metric("BreakerOpen", service="breaker", stage=stage, statistic="Maximum"),
+        above=0,
+        topic=alarms.topics.critical,
+        description="A breaker is open or paused: a target's lanes are not read, and search shows"
+        " old text. Nothing is lost: tasks wait in their lanes. `embedq breakers` tells which one"
+        " and why. A key, a quota or a model name is for you to mend; an outage ends by itself, as"
+        " a probe finds out; a pause by hand ends with `embedq resume`.",
+    )
+    alarms.add(
+        "ControlUnreadable",
+        metric=cloudwatch.MathExpression(
+            expression=" + ".join(f"FILL({service}, 0)" for service in READERS),
+            label="reads of control items that failed",
+            period=PERIOD,
+            using_metrics={
+                service: _metric("ControlUnreadable", service=service, stage=stage)
+                for service in READERS
+            },
+        ),
+        above=0,
+        periods=2,
+        topic=alarms.topics.warning,
+        description="A target's control item in the ledger table cannot be read, so embed works"
+        " on without breaker and shared cooldown. Requests may be sent in vain. Look for throttled"
+        " or denied calls of the ledger table in the logs of embed, sweep and breaker.",
+    )
+
+
+def _watch_documents(alarms: Alarms, stage: str) -> None:
+    alarms.add(
+        "StuckDocuments",
+        metric=_metric(
+            "StuckDocuments",
+            service="sweep",
+            stage=stage,
+            statistic="Maximum",
+            period=HALF_AN_HOUR,
+        ),
+        above=STUCK_DOCUMENTS,
+        periods=2,
+        topic=alarms.topics.warning,
+        description=f"More than {STUCK_DOCUMENTS} documents have been stuck for an hour: nothing"
+        " was heard of their tasks since stuck_hours. Sweep sends them again. If the number does"
+        " not fall, look for kills, timeouts or a lack of memory in the embed log.",
+    )
+    alarms.add(
+        "ExhaustedDocuments",
+        metric=cloudwatch.MathExpression(
+            expression="FILL(exhausted, 0) + FILL(given_up, 0)",
+            label="documents that ended without success",
+            period=Duration.hours(1),
+            using_metrics={
+                "exhausted": _metric("TasksExhausted", service="sweep", stage=stage),
+                "given_up": _metric("TasksGivenUp", service="embed", stage=stage),
+            },
+        ),
+        above=ENDED_DOCUMENTS,
+        topic=alarms.topics.critical,
+        description=f"More than {ENDED_DOCUMENTS} documents ran out of retries within an hour."
+        " They are not up to date in the index, and nothing tries them again. Find the common"
+        " reason in the ledger or the embed log, mend it, then redrive the DLQ.",
+    )
+
+
+def _watch_retries(alarms: Alarms, stage: str) -> None:
+    failed, completed = "FILL(failed, 0)", "FILL(completed, 0)"
+    tasks = f"({failed} + {completed})"
+    alarms.add(
+        "RetryRate",
+        metric=cloudwatch.MathExpression(
+            expression=f"IF({tasks} >= {LEAST_TASKS}, 100 * {failed} / {tasks}, 0)",
+            label="failed attempts in percent",
+            period=PERIOD,
+            using_metrics={
+                "failed": _metric("TasksFailed", service="embed", stage=stage),
+                "completed": _metric("TasksCompleted", service="embed", stage=stage),
+            },
+        ),
+        above=RETRY_PERCENT,
+        periods=3,
+        topic=alarms.topics.warning,
+        description=f"More than {RETRY_PERCENT} % of attempts have failed for 15 minutes."
+        " Documents are late, and attempts cost tokens and time. Look at the kinds of failure in"
+        " the embed log: timeouts and errors of the provider pass, the rest is for you to mend.",
+    )
+
+
+def _metric(
+    name: str,
+    *,
+    service: str,
+    stage: str,
+    statistic: str = "Sum",
+    period: Duration = PERIOD,
+) -> cloudwatch.Metric:
+    return cloudwatch.Metric(
+        namespace=METRICS_NAMESPACE,
+        metric_name=name,
+        # As Powertools writes them: the function's folder, and the stage.
+        dimensions_map={"service": service, "stage": stage},
+        period=period,
+        statistic=statistic,
+    )

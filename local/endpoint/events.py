@@ -1,0 +1,113 @@
+"""EventBridge's PutEvents: what is taken is added to a file, one event a line, and goes nowhere.
+
+moto would give it to its own queues, which nobody reads here. Rules, buses and all other calls
+of EventBridge stay with moto.
+"""
+
+import json
+import threading
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from local.endpoint.messages import Answer, Request
+from local.endpoint.protocols import AwsError, json_answer, parameters
+
+# https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html
+ENTRIES_LIMIT = 10
+TOTAL_LIMIT_BYTES = 1024 * 1024
+_TIME_BYTES = 14
+_REQUIRED = ("Source", "DetailType", "Detail")
+
+Entry = Mapping[str, Any]
+
+
+class Events:
+    """Takes events and keeps them."""
+
+    def __init__(self, file: Path | None, *, region: str, account: str) -> None:
+        """Add to this file; None keeps nothing."""
+        self._file = file
+        self._region = region
+        self._account = account
+        self._lock = threading.Lock()
+
+    def answer(self, request: Request) -> Answer:
+        """Answer PutEvents: each entry gets an id or an error, in their order."""
+        entries: Sequence[Entry] = parameters(request).get("Entries") or ()
+        _check(entries)
+        results = [_refused(entry) or {"EventId": str(uuid.uuid4())} for entry in entries]
+        self._keep(
+            self._event(entry, result["EventId"])
+            for entry, result in zip(entries, results, strict=True)
+            if "EventId" in result
+        )
+        failed = sum("ErrorCode" in result for result in results)
+        return json_answer(200, {"FailedEntryCount": failed, "Entries": results})
+
+    def _event(self, entry: Entry, event_id: str) -> dict[str, Any]:
+        """Return an event as its targets would get it."""
+        when = datetime.fromtimestamp(entry["Time"], UTC) if "Time" in entry else datetime.now(UTC)
+        return {
+            "version": "0",
+            "id": event_id,
+            "detail-type": entry["DetailType"],
+            "source": entry["Source"],
+            "account": self._account,
+            "time": when.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "region": self._region,
+            "resources": entry.get("Resources") or [],
+            "detail": json.loads(entry["Detail"]),
+        }
+
+    def _keep(self, events: Iterable[Mapping[str, Any]]) -> None:
+        lines = "".join(json.dumps(event) + "\n" for event in events)
+        if self._file is None or not lines:
+            return
+        with self._lock, self._file.open("a") as file:
+            file.write(lines)
+
+
+def _check(entries: Sequence[Entry]) -> None:
+    """Refuse a call as a whole."""
+    if not 1 <= len(entries) <= ENTRIES_LIMIT:
+        raise AwsError(
+            "ValidationException",
+            "1 validation error detected: Value at 'entries' failed to satisfy constraint:"
+            f" Member must have length between 1 and {ENTRIES_LIMIT}",
+        )
+    if sum(map(_size, entries)) >= TOTAL_LIMIT_BYTES:
+        message = "Total size of the entries in the request is over the limit."
+        raise AwsError("ValidationException", message)
+
+
+def _size(entry: Entry) -> int:
+    """Count an entry's bytes as EventBridge does.
+
+    https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-putevent-size.html
+    """
+    texts = [*(entry.get(name) or "" for name in _REQUIRED), *(entry.get("Resources") or ())]
+    return sum(len(text.encode()) for text in texts) + (_TIME_BYTES if "Time" in entry else 0)
+
+
+def _refused(entry: Entry) -> dict[str, str] | None:
+    """Say why an entry is refused; None where it is taken."""
+    for name in _REQUIRED:
+        if not entry.get(name):
+            message = f"Parameter {name} is not valid. Reason: {name} is a required argument."
+            return {"ErrorCode": "InvalidArgument", "ErrorMessage": message}
+    if entry["Source"].startswith("aws."):
+        message = "Not authorized for the source."
+        return {"ErrorCode": "NotAuthorizedForSourceException", "ErrorMessage": message}
+    if not _is_object(entry["Detail"]):
+        return {"ErrorCode": "MalformedDetail", "ErrorMessage": "Detail is malformed."}
+    return None
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False

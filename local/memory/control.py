@@ -1,0 +1,80 @@
+"""What the workers of a target share, in a dictionary."""
+
+from dataclasses import replace
+
+from functions.core.control import Breaker, Control, Cooldown, Part
+from functions.core.failure import Failure, FailureError, FailureKind
+
+
+class MemoryControl:
+    """Changes one value at a time, as the DynamoDB one does."""
+
+    def __init__(self) -> None:
+        self.items: dict[str, Control] = {}
+        self.is_down = False
+
+    def read(self, target: str) -> Control:
+        if self.is_down:
+            message = "reading the control item: the store is down"
+            raise FailureError(Failure(FailureKind.STORE_UNAVAILABLE, message))
+        return self.items.get(target, Control())
+
+    def count(
+        self, target: str, part: Part, *, window_ms: int, successes: int, failures: int
+    ) -> Breaker:
+        breaker = self.read(target).breaker(part)
+        if window_ms > breaker.window_ms:
+            breaker = replace(breaker, window_ms=window_ms, successes=0, failures=0)
+        if window_ms == breaker.window_ms:
+            breaker = replace(
+                breaker,
+                successes=breaker.successes + successes,
+                failures=breaker.failures + failures,
+            )
+        self._put(target, part, breaker)
+        return breaker
+
+    def swap(self, target: str, part: Part, before: Breaker, after: Breaker) -> bool:
+        standing = self.read(target).breaker(part)
+        if _identity(standing) != _identity(before):
+            return False
+        counted = replace(
+            after,
+            window_ms=standing.window_ms,
+            successes=standing.successes,
+            failures=standing.failures,
+        )
+        self._put(target, part, counted)
+        return True
+
+    def cool(self, target: str, *, until_ms: int, after: int) -> Cooldown:
+        standing = self.read(target).cooldown
+        cooldown = standing
+        if standing.throttles in (0, after) and standing.until_ms < until_ms:
+            cooldown = Cooldown(until_ms, standing.throttles + 1)
+        elif standing.until_ms < until_ms:
+            cooldown = replace(standing, until_ms=until_ms)
+        self.items[target] = replace(self.read(target), cooldown=cooldown)
+        return cooldown
+
+    def claim(self, target: str, *, now_ms: int, until_ms: int) -> bool:
+        standing = self.read(target).cooldown
+        is_due = standing.throttles > 0 and standing.until_ms <= now_ms
+        if not is_due or standing.claimed_until_ms > now_ms:
+            return False
+        claimed = replace(standing, claimed_until_ms=until_ms)
+        self.items[target] = replace(self.read(target), cooldown=claimed)
+        return True
+
+    def warm(self, target: str, *, after: int) -> None:
+        control = self.read(target)
+        if control.cooldown.throttles == after:
+            self.items[target] = replace(control, cooldown=Cooldown())
+
+    def _put(self, target: str, part: Part, breaker: Breaker) -> None:
+        self.items[target] = self.read(target).with_breaker(part, breaker)
+
+
+def _identity(breaker: Breaker) -> tuple[object, ...]:
+    # Every change of a breaker moves one of these.
+    return breaker.state, breaker.since_ms, breaker.due_ms

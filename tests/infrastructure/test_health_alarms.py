@@ -1,0 +1,131 @@
+"""Alarms on metrics that the functions write: the names and dimensions are those they write."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from aws_lambda_powertools import Metrics
+
+from functions.adapters.telemetry import PowertoolsTelemetry, make_logger, make_metrics
+from functions.core.names import METRICS_NAMESPACE
+from scripts.import_walk import walk, words
+from tests.infrastructure.synthesized import ROOT, Synthesized
+
+HEALTH = {
+    ("breaker", "BreakerOpen"),
+    ("breaker", "ControlUnreadable"),
+    ("embed", "ControlUnreadable"),
+    ("embed", "TasksCompleted"),
+    ("embed", "TasksFailed"),
+    ("embed", "TasksGivenUp"),
+    ("sweep", "ControlUnreadable"),
+    ("sweep", "StuckDocuments"),
+    ("sweep", "TasksExhausted"),
+}
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A metric of ours that an alarm looks at."""
+
+    name: str
+    dimensions: dict[str, str]
+    alarm: dict[str, Any]
+
+
+def watched(synthesized: Synthesized) -> list[Watched]:
+    """Return the metrics of our namespace, of plain alarms and of those with an expression."""
+    found = []
+    for alarm in synthesized.properties("AWS::CloudWatch::Alarm"):
+        inner = [m["MetricStat"]["Metric"] for m in alarm.get("Metrics", []) if "MetricStat" in m]
+        for metric in inner or [alarm]:
+            if metric["Namespace"] == METRICS_NAMESPACE:
+                dimensions = {d["Name"]: d["Value"] for d in metric["Dimensions"]}
+                found.append(Watched(metric["MetricName"], dimensions, alarm))
+    return found
+
+
+def only(synthesized: Synthesized, metric: str) -> dict[str, Any]:
+    """Return the one alarm that looks at a metric of ours."""
+    found = {w.alarm["AlarmDescription"]: w.alarm for w in watched(synthesized) if w.name == metric}
+    (alarm,) = found.values()
+    return alarm
+
+
+def expression(alarm: dict[str, Any]) -> str:
+    """Return the expression of an alarm."""
+    (found,) = [metric["Expression"] for metric in alarm["Metrics"] if "Expression" in metric]
+    return str(found)
+
+
+def test_every_health_metric_is_watched(synthesized: Synthesized) -> None:
+    """R61: breaker, stuck, exhausted, retried, and control items that cannot be read."""
+    assert {(w.dimensions["service"], w.name) for w in watched(synthesized)} == HEALTH
+
+
+@pytest.mark.parametrize(("service", "metric"), sorted(HEALTH))
+def test_watched_metric_is_one_that_the_function_writes(service: str, metric: str) -> None:
+    """R61: an alarm on a name that nobody writes would be silent for ever."""
+    own = walk(ROOT / "functions" / service / "handler.py", ROOT).own
+
+    assert metric in set().union(*(words(ROOT / file) for file in own))
+
+
+def forget(metrics: Metrics) -> None:
+    """Begin as a cold start does: Powertools keeps dimensions for the whole process."""
+    metrics.clear_default_dimensions()
+    metrics.clear_metrics()
+
+
+def test_dimensions_are_those_that_the_functions_write(
+    synthesized: Synthesized, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R61: CloudWatch takes a metric with other dimensions for another metric."""
+    for one in watched(synthesized):
+        service = one.dimensions["service"]
+        metrics = make_metrics(service)
+        forget(metrics)
+        metrics.set_default_dimensions(stage=synthesized.stage)
+        PowertoolsTelemetry(make_logger(service), metrics).count(one.name)
+        metrics.flush_metrics()
+        forget(metrics)
+
+        written = json.loads(capsys.readouterr().out)
+        (directive,) = written["_aws"]["CloudWatchMetrics"]
+        (names,) = directive["Dimensions"]
+        assert directive["Namespace"] == METRICS_NAMESPACE
+        assert {name: written[name] for name in names} == one.dimensions
+
+
+def test_an_open_breaker_is_told_at_once(synthesized: Synthesized) -> None:
+    """R25, R61: one of many targets is enough."""
+    alarm = only(synthesized, "BreakerOpen")
+
+    assert (alarm["Statistic"], alarm["Threshold"], alarm["EvaluationPeriods"]) == ("Maximum", 0, 1)
+
+
+def test_stuck_documents_are_told_after_an_hour(synthesized: Synthesized) -> None:
+    """R61: more than 50 for 1 h."""
+    alarm = only(synthesized, "StuckDocuments")
+
+    assert alarm["Threshold"] == 50
+    assert alarm["Period"] * alarm["EvaluationPeriods"] == 3600
+
+
+def test_documents_that_ran_out_of_retries_are_told_by_the_hour(synthesized: Synthesized) -> None:
+    """R61: more than 10 per h, whether embed or sweep gave them up."""
+    alarm = only(synthesized, "TasksExhausted")
+
+    assert alarm["Threshold"] == 10
+    assert expression(alarm) == "FILL(exhausted, 0) + FILL(given_up, 0)"
+    assert {m["MetricStat"]["Period"] for m in alarm["Metrics"] if "MetricStat" in m} == {3600}
+
+
+def test_retry_rate_is_told_in_percent_of_attempts(synthesized: Synthesized) -> None:
+    """R61: more than 10 %, once there are enough tasks to tell."""
+    alarm = only(synthesized, "TasksFailed")
+    tasks = "(FILL(failed, 0) + FILL(completed, 0))"
+
+    assert alarm["Threshold"] == 10
+    assert expression(alarm) == f"IF({tasks} >= 20, 100 * FILL(failed, 0) / {tasks}, 0)"

@@ -1,0 +1,183 @@
+"""An application that writes articles, on a pipeline that can be watched, failed and killed."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from functions.core.entry import Entry
+from functions.core.failure import Failure, FailureError, FailureKind, RefusedRequestError
+from functions.core.ledger_row import LedgerRow, Status
+from functions.core.ports import Embedded, Swapped
+from functions.core.retry_policy import PRESETS, RetrySettings
+from functions.core.settings import BreakerSettings
+from functions.embed.probe import TEXT as PROBE
+from local.memory.embedder import HashedEmbedder
+from local.memory.ledger import MemoryLedger
+from tests.builders import make_pipeline
+
+if TYPE_CHECKING:
+    from local.memory.pipeline import MemoryPipeline
+
+DIMENSIONS = 16
+# 1, 2 and 4 seconds, and then the dead letters.
+QUICK = RetrySettings(default=PRESETS["quick"], heal_hours=0)
+# The breaker stays out of what is not about it.
+PATIENT_BREAKER = BreakerSettings(least_requests=10**6)
+
+# At least a hundred examples each; a slow machine is no failure.
+thorough = settings(max_examples=100, deadline=None)
+
+
+@dataclass(frozen=True)
+class Write:
+    """What an application does with one article; without a text it is deleted."""
+
+    name: str
+    text: str | None
+
+
+NAMES = st.sampled_from(("a", "b", "c"))
+TEXTS = st.sampled_from(("alpha", "beta gamma", "delta epsilon zeta", ""))
+WRITES = st.lists(st.builds(Write, NAMES, st.none() | TEXTS), min_size=1, max_size=8)
+CHARGED = st.sampled_from(
+    (
+        FailureKind.TIMEOUT,
+        FailureKind.PROVIDER_ERROR,
+        FailureKind.RESOURCE,
+        FailureKind.UNKNOWN,
+    )
+)
+
+
+class Killed(BaseException):
+    """The process is gone; nothing of it runs any more."""
+
+
+class Watched:
+    """A box around a box: something is done before and after each of its calls."""
+
+    def __init__(self, box: Any, calls: set[str], happen: Callable[[], None]) -> None:
+        self._box = box
+        self._calls = calls
+        self._happen = happen
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._box, name)
+        if name not in self._calls:
+            return value
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            self._happen()
+            result = value(*args, **kwargs)
+            self._happen()
+            return result
+
+        return call
+
+
+class WatchedLedger(MemoryLedger):
+    """Remembers every row as it was stored, and tells it at once."""
+
+    def __init__(self, watch: Callable[[LedgerRow], None] = lambda _: None) -> None:
+        super().__init__()
+        self.history: list[LedgerRow] = []
+        self.watch = watch
+
+    def write(self, rows: Sequence[LedgerRow]) -> Swapped:
+        swapped = super().write(rows)
+        self.history += swapped.stored.values()
+        for row in swapped.stored.values():
+            self.watch(row)
+        return swapped
+
+
+class Provider(HashedEmbedder):
+    """Fails as told, one request of a document after the other; meanwhile others may act."""
+
+    def __init__(self, failures: Sequence[FailureKind | None] = ()) -> None:
+        super().__init__(DIMENSIONS)
+        self.failures = list(failures)
+        self.meanwhile: Callable[[], None] = lambda: None
+
+    def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+        if list(texts) != [PROBE]:
+            self.meanwhile()
+            kind = self.failures.pop(0) if self.failures else None
+            if kind is FailureKind.INVALID_INPUT:
+                raise RefusedRequestError(Failure(kind, "as told"))
+            if kind is not None:
+                raise FailureError(Failure(kind, "as told"))
+        return super().embed(texts, timeout_seconds=timeout_seconds)
+
+
+class Articles:
+    """The application's own memory of what it wrote, beside the pipeline."""
+
+    def __init__(self, provider: Provider | None = None, **changes: Any) -> None:
+        self.provider = provider or Provider()
+        self.ledger = changes.pop("ledger", None) or WatchedLedger()
+        target = {"retry": QUICK, "breaker": PATIENT_BREAKER, "dimensions": DIMENSIONS}
+        self.pipeline: MemoryPipeline = make_pipeline(
+            source={"priority_attribute": "priority", **changes.pop("source", {})},
+            target=target | changes.pop("target", {}),
+            embedders={"default": self.provider},
+            ledger=self.ledger,
+            **changes,
+        )
+        self.written: dict[str, str] = {}
+
+    def write(self, write: Write) -> None:
+        """Put, edit or delete an article."""
+        table = self.pipeline.tables["articles"]
+        if write.text is None:
+            self.written.pop(write.name, None)
+            table.delete({"id": write.name})
+        else:
+            self.written[write.name] = write.text
+            table.put({"id": write.name, "body": write.text})
+        self.pipeline.clock.advance(0.001)
+
+    def stored(self) -> dict[str, str]:
+        """Return the texts that the table holds."""
+        items = self.pipeline.tables["articles"].items.values()
+        return {item["id"]["S"]: item["body"]["S"] for item in items}
+
+    def searchable(self) -> dict[str, str]:
+        """Return the texts that the index holds."""
+        return {
+            entry.document_id: " ".join(chunk.text for chunk in entry.chunks)
+            for entry in self.pipeline.indexes["default"].entries.values()
+            if isinstance(entry, Entry)
+        }
+
+    def found(self, text: str) -> dict[str, tuple[str, float]]:
+        """Search for a text; return what is found, with its score."""
+        [vector] = HashedEmbedder(DIMENSIONS).embed([text], timeout_seconds=1).vectors
+        hits = self.pipeline.indexes["default"].search(vector)
+        return {hit.document_id: (hit.text, hit.score) for hit in hits}
+
+    def work(self) -> int:
+        """Run embed once on each lane; return how many messages it took."""
+        return sum(self.pipeline.run(name) for name in self.pipeline.queues.names)
+
+    def finish(self) -> None:
+        """Let everything come to its end, undisturbed."""
+        self.provider.failures.clear()
+        self.provider.meanwhile = lambda: None
+        self.pipeline.drain()
+
+    def rows(self) -> dict[str, LedgerRow]:
+        """Return the rows by document."""
+        return {row.document_id: row for row in self.ledger.rows.values()}
+
+    def wanted(self) -> dict[str, str]:
+        """Return what the index is to hold in the end: every article that has a text."""
+        return {name: text for name, text in self.written.items() if text}
+
+
+def is_closed(row: LedgerRow) -> bool:
+    """Tell whether nothing is owed any more."""
+    return row.status in (Status.COMPLETED, Status.DELETED, Status.SKIPPED)

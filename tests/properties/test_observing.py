@@ -1,0 +1,160 @@
+"""What an operator sees: a line in the log for every step, and counts that are right."""
+
+import io
+import json
+from collections import Counter
+from datetime import datetime
+from types import SimpleNamespace
+from typing import Any
+
+from aws_lambda_powertools import Logger
+from hypothesis import given
+from hypothesis import strategies as st
+
+from functions.adapters.telemetry import PowertoolsTelemetry, make_metrics
+from functions.core.failure import FailureKind
+from functions.core.ledger_row import LedgerRow, Status
+from functions.core.retry_policy import PRESETS, RetryPolicy, RetrySettings
+from ops.statistics import stats
+from tests.builders import make_target
+from tests.properties.articles import (
+    CHARGED,
+    QUICK,
+    WRITES,
+    Articles,
+    Provider,
+    Write,
+    thorough,
+)
+
+PARTS = st.lists(WRITES, min_size=1, max_size=3)
+FAILURES = st.lists(
+    st.none()
+    | CHARGED
+    | st.sampled_from((FailureKind.INVALID_INPUT, FailureKind.STORE_UNAVAILABLE)),
+    max_size=10,
+)
+RETRIES = st.sampled_from(
+    (
+        QUICK,
+        RetrySettings(default=PRESETS["slow-3"]),  # parked between the attempts
+        RetrySettings(default=RetryPolicy(max_attempts=1)),  # healing at once
+    )
+)
+ENDS = {
+    Status.COMPLETED: "task_completed",
+    Status.PARTIALLY_COMPLETED: "task_partially_completed",
+    Status.DELETED: "task_deleted",
+    Status.SKIPPED: "task_skipped",
+    Status.PROCESSING: "task_started",
+    Status.FAILED_MAX_RETRIES: "task_given_up",
+}
+BEGINNINGS = ("change_accepted", "task_requeued")
+RETURNS = ("task_failed", "task_parked", "task_moved", "task_healing")
+
+
+def told_as(before: LedgerRow | None, after: LedgerRow) -> str | None:
+    """Name the log line that a step in the ledger is owed."""
+    if before is None or before.position != after.position:
+        return "change_accepted"
+    if before.version != after.version:
+        return "task_requeued"
+    if before.status is after.status is Status.PENDING:
+        return None  # the send of a requeue is confirmed
+    if after.status in ENDS:
+        return ENDS[after.status]
+    if after.status is Status.FAILED:
+        return "task_healing" if after.is_healing else "task_given_up"
+    if after.lane is not before.lane:
+        return "task_moved"
+    return "task_parked" if after.parked else "task_failed"
+
+
+def log_lines(events: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Write events as the functions do, and read them as CloudWatch does."""
+    lines = io.StringIO()
+    logger = Logger(service="audit", level="INFO", stream=lines, location=None)
+    logger.handlers[0].setStream(lines)  # type: ignore[attr-defined]
+    telemetry = PowertoolsTelemetry(logger, make_metrics("audit"))
+    for name, fields in events:
+        telemetry.event(name, **fields)
+    return [json.loads(line) for line in lines.getvalue().splitlines()]
+
+
+@given(parts=PARTS, failures=FAILURES, retry=RETRIES)
+@thorough
+def test_comprehensive_audit_logging(
+    parts: list[list[Write]], failures: list[FailureKind | None], retry: RetrySettings
+) -> None:
+    """R80 property 11: every creation, change of status and end is a line with its time."""
+    articles = Articles(Provider(failures), target={"retry": retry})
+    for part in parts:
+        for write in part:
+            articles.write(write)
+        articles.pipeline.deliver_new()
+        articles.work()
+        articles.pipeline.clock.advance(1)
+    articles.pipeline.drain()
+
+    owed: Counter[tuple[str, str, int]] = Counter()
+    standing: dict[str, LedgerRow] = {}
+    for row in articles.ledger.history:
+        name = told_as(standing.get(row.document_id), row)
+        standing[row.document_id] = row
+        if name is not None:
+            owed[name, row.document_id, row.version] += 1
+    lines = log_lines(articles.pipeline.telemetry.events)
+    told = Counter(
+        (line["message"], line["document_id"], line["version"])
+        for line in lines
+        if line["message"] in (*BEGINNINGS, *RETURNS, *ENDS.values())
+    )
+    assert told == owed
+    times = [datetime.strptime(line["timestamp"], "%Y-%m-%d %H:%M:%S,%f%z") for line in lines]
+    assert times == sorted(times)
+
+
+def shown(articles: Articles) -> dict[str, int]:
+    """Return what `embedq stats` counts."""
+    deployment: Any = SimpleNamespace(
+        targets={"default": make_target()},
+        ledger=articles.ledger,
+        index=SimpleNamespace(call=lambda *_: {"count": len(articles.searchable())}),
+        queues={"default": {}},
+        client=lambda _: None,
+        dead_letter_urls=lambda _: [],
+    )
+    lines = [line.split() for line in stats(deployment) if len(line.split()) == 2]
+    return {name: int(count) for name, count in lines if name != "target"}
+
+
+@given(parts=PARTS, failures=FAILURES, retry=RETRIES)
+@thorough
+def test_accurate_queue_statistics(
+    parts: list[list[Write]], failures: list[FailureKind | None], retry: RetrySettings
+) -> None:
+    """R80 property 12: at any moment, also inside a run, the counts are those of the documents."""
+    articles = Articles(Provider(failures), target={"retry": retry})
+
+    def recount() -> None:
+        last = {row.document_id: row.status for row in articles.ledger.history}
+        counts = Counter(last.values())
+        found = shown(articles)
+        searchable = found.pop("searchable")
+        assert found == {status: counts[status] for status in map(Status, found)}
+        unseen = (Status.COMPLETED, Status.DELETED, Status.SKIPPED)
+        assert sum(found.values()) + sum(counts[status] for status in unseen) == len(last)
+        assert searchable >= counts[Status.COMPLETED] + counts[Status.PARTIALLY_COMPLETED]
+
+    articles.provider.meanwhile = recount
+    articles.ledger.watch = lambda _: recount()
+    for part in parts:
+        for write in part:
+            articles.write(write)
+        recount()
+        articles.pipeline.deliver_new()
+        articles.work()
+        recount()
+        articles.pipeline.clock.advance(1)
+
+    assert set(shown(articles)) >= {"pending", "processing", "failed", "failed_max_retries"}

@@ -1,0 +1,142 @@
+"""The index behind the guard: left alone while its breaker is open."""
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from functions.core.control import Breaker, Circuit, Control
+from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult, Written
+from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.identity import DocumentId, EntryId
+from functions.embed.guard import Guard
+from functions.embed.guarded import GuardedIndex
+from local.memory.clock import MovableClock
+from local.memory.control import MemoryControl
+from local.memory.telemetry import MemoryTelemetry
+from tests.builders import NOW_MS, make_target
+
+AWAY = Failure(FailureKind.INDEX_UNAVAILABLE, "OpenSearch answered 503")
+BUSY = Failure(FailureKind.INDEX_BUSY, "OpenSearch answered 429")
+REJECTED = Failure(FailureKind.INDEX_REJECTED, "OpenSearch answered 400")
+
+
+class Answering:
+    """An index with one answer for everything."""
+
+    def __init__(self, answer: WriteResult) -> None:
+        self.answer = answer
+        self.asked = 0
+
+    def read(self, ids: Sequence[EntryId]) -> dict[EntryId, StoredEntry]:  # noqa: ARG002
+        self._ask()
+        return {}
+
+    def write(
+        self,
+        entries: Sequence[Entry | Tombstone],
+        *,
+        searchable_now: bool,  # noqa: ARG002
+    ) -> dict[EntryId, WriteResult]:
+        self.asked += 1
+        return {entry.entry_id: self.answer for entry in entries}
+
+    def remove(self, tombstones: Mapping[EntryId, int]) -> list[EntryId]:
+        self._ask()
+        return list(tombstones)
+
+    def _ask(self) -> None:
+        self.asked += 1
+        if isinstance(self.answer, Failure):
+            raise FailureError(self.answer)
+
+
+class Worker:
+    """A guarded index with everything around it."""
+
+    def __init__(self, answer: WriteResult, breaker: Breaker = Breaker()) -> None:  # noqa: B008
+        self.clock = MovableClock(NOW_MS)
+        self.control = MemoryControl()
+        self.control.items["default"] = Control(index=breaker)
+        self.telemetry = MemoryTelemetry()
+        self.guard = Guard(
+            make_target(),
+            self.control,
+            self.telemetry,
+            self.clock,
+            self.clock.advance,
+            lambda: 0.5,
+        )
+        self.guard.begin(lambda: 100 - (self.clock() - NOW_MS) / 1000)
+        self.behind = Answering(answer)
+        self.index = GuardedIndex(self.behind, self.guard)
+
+    def write(self, count: int) -> dict[EntryId, WriteResult]:
+        stones = [
+            Tombstone("articles", DocumentId(str(n)), NOW_MS, None, None, NOW_MS)
+            for n in range(count)
+        ]
+        return self.index.write(stones, searchable_now=False)
+
+    @property
+    def breaker(self) -> Breaker:
+        return self.control.read("default").index
+
+
+@pytest.mark.parametrize("failure", [AWAY, BUSY], ids=["away", "busy"])
+def test_entries_that_the_index_does_not_take_open_its_breaker(failure: Failure) -> None:
+    """R25: each counts; the provider's breaker has nothing to do with it."""
+    worker = Worker(failure)
+
+    results = worker.write(10)
+    worker.guard.end()
+
+    assert set(results.values()) == {failure}
+    assert worker.breaker.state is Circuit.OPEN
+    assert worker.control.read("default").provider == Breaker()
+    assert worker.telemetry.events[0][1]["part"] == "index"
+
+
+@pytest.mark.parametrize("result", [Written.WRITTEN, Written.CONFLICT, REJECTED])
+def test_entries_that_were_decided_on_do_not(result: WriteResult) -> None:
+    """R25: a newer version and a mapping error are answers of a healthy index."""
+    worker = Worker(result)
+
+    worker.write(50)
+    worker.guard.end()
+
+    assert worker.breaker == Breaker()
+
+
+def test_reads_and_removals_that_fail_count_too() -> None:
+    """R25: and the failure reaches whoever asked."""
+    worker = Worker(AWAY)
+
+    for _ in range(5):
+        with pytest.raises(FailureError, match="503"):
+            worker.index.read([EntryId("a")])
+        with pytest.raises(FailureError, match="503"):
+            worker.index.remove({EntryId("a"): 1})
+    worker.guard.end()
+
+    assert worker.breaker.state is Circuit.OPEN
+
+
+def test_index_is_left_alone_while_its_breaker_is_open() -> None:
+    """R25: the run waits as long as it may, and then nobody is charged."""
+    worker = Worker(Written.WRITTEN, Breaker(Circuit.OPEN, "away", NOW_MS, due_ms=NOW_MS + 1))
+
+    with pytest.raises(FailureError) as caught:
+        worker.write(1)
+
+    assert worker.behind.asked == 0
+    assert worker.clock() == NOW_MS + 100_000
+    assert caught.value.failure == Failure(FailureKind.PAUSED, "the index's breaker is open: away")
+
+
+def test_healthy_index_answers_as_if_there_were_no_guard() -> None:
+    """R25: the steps know nothing of it."""
+    worker = Worker(Written.WRITTEN)
+
+    assert worker.index.read([EntryId("a")]) == {}
+    assert worker.index.remove({EntryId("a"): 1}) == [EntryId("a")]
+    assert set(worker.write(2).values()) == {Written.WRITTEN}

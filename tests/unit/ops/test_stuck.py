@@ -1,0 +1,62 @@
+"""Stuck documents as an operator sees them: oldest first, with what is known about them."""
+
+import time
+
+from functions.core.failure import Failure, FailureKind
+from functions.core.identity import DocumentId
+from functions.core.ledger_row import LedgerRow, Status
+from ops.deployment import Deployment
+from ops.stuck import SHOWN, stuck
+from tests.builders import NOW_MS, make_row
+
+HOUR_MS = 3_600_000
+
+
+def waiting(name: str, **changes: object) -> LedgerRow:
+    """Return a new row that is open."""
+    return make_row(revision=0, document_id=DocumentId(name), **changes)
+
+
+def test_stuck_documents_are_listed_oldest_first(deployment: Deployment) -> None:
+    """R40: open and parked ones alike, with the last error; what is closed or young is not."""
+    failure = Failure(FailureKind.TIMEOUT, "no answer")
+    now_ms = time.time_ns() // 1_000_000
+    deployment.ledger.write(
+        [
+            waiting("second", status=Status.PROCESSING, last_attempt_ms=NOW_MS + HOUR_MS),
+            waiting("first", attempts=2).with_error(failure, now_ms=NOW_MS),
+            waiting("third", parked=True, next_attempt_ms=NOW_MS + 2 * HOUR_MS),
+            waiting("young", queued_ms=now_ms - 23 * HOUR_MS),
+            waiting("done", status=Status.COMPLETED),
+        ]
+    )
+
+    assert stuck(deployment, hours=24) == [
+        "3 documents wait for more than 24 hours",
+        "  default/articles/first: pending in lane normal since 2023-11-14 22:13:20 UTC,"
+        " 2 attempts",
+        "      timeout: no answer",
+        "  default/articles/second: processing in lane normal since 2023-11-14 23:13:20 UTC,"
+        " 0 attempts",
+        "      no error is known",
+        "  default/articles/third: parked in lane normal since 2023-11-15 00:13:20 UTC, 0 attempts",
+        "      no error is known",
+    ]
+
+
+def test_threshold_is_given_in_hours(deployment: Deployment) -> None:
+    """R40: of a stage that is meant to be faster."""
+    now_ms = time.time_ns() // 1_000_000
+    deployment.ledger.write([waiting("young", queued_ms=now_ms - HOUR_MS)])
+
+    assert stuck(deployment, hours=24) == ["0 documents wait for more than 24 hours"]
+    assert stuck(deployment, hours=0.5)[0] == "1 documents wait for more than 0.5 hours"
+
+
+def test_long_list_is_cut(deployment: Deployment) -> None:
+    """R40: the number tells how many there are."""
+    deployment.ledger.write([waiting(f"d{number}") for number in range(SHOWN + 2)])
+
+    lines = stuck(deployment, hours=24)
+
+    assert (lines[0].split()[0], lines[-1]) == (str(SHOWN + 2), "  and 2 more")

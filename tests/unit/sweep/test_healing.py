@@ -1,0 +1,103 @@
+"""Healing: what ran out of attempts is tried again while nobody else needs the lanes."""
+
+import pytest
+
+from functions.core.control import Circuit, Part
+from functions.core.lane import Lane
+from functions.core.ledger_row import Status
+from functions.sweep.holds import MAX_WAITING, Hold
+from tests.unit.sweep.world import World
+
+
+def test_failed_document_is_tried_again_in_the_bulk_lane(world: World) -> None:
+    """R30: its attempts and the start of its failing stay, so that healing has an end."""
+    failed = world.fail("a", lane=Lane.HIGH)
+
+    world.run("rest")
+
+    row = world.row(failed)
+    assert world.tasks(Lane.BULK) == [row.task]
+    assert (row.status, row.lane) == (Status.PENDING, Lane.BULK)
+    assert (row.attempts, row.heals) == (failed.attempts, failed.heals)
+    assert row.failing_since_ms == failed.failing_since_ms
+    assert (row.failed_ms, row.reason) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("lane", "queue"),
+    [(Lane.SEQUENTIAL, "sequential-articles"), (Lane.DELETE, "delete")],
+)
+def test_lane_that_has_its_own_meaning_is_kept(world: World, lane: Lane, queue: str) -> None:
+    """R15 R30: a sequential source has one lane; a delete needs no provider."""
+    failed = world.fail("a", lane=lane)
+
+    world.run("rest")
+
+    assert world.tasks(queue) == [world.row(failed).task]
+
+
+@pytest.mark.parametrize("lane", [Lane.HIGH, Lane.NORMAL])
+def test_healing_waits_until_the_live_lanes_are_quiet(world: World, lane: Lane) -> None:
+    """R30: one message that waits is enough; messages in work or in backoff are not."""
+    failed = world.fail("a")
+    world.fill(lane, 1)
+
+    world.run("rest")
+    assert (world.row(failed), world.held_back()) == (failed, {Hold.BUSY})
+
+    world.queues.receive(f"default/{lane}", 1)
+    world.run("rest")
+    assert world.row(failed).status is Status.PENDING
+
+
+def test_sequential_queue_is_a_live_lane(world: World) -> None:
+    """R30: whatever its source is called."""
+    failed = world.fail("a")
+    world.queues.put("default/sequential-articles", "{}", group="g", deduplication_id=None)
+
+    world.run("rest")
+
+    assert world.row(failed) == failed
+
+
+@pytest.mark.parametrize("waiting", [1, MAX_WAITING + 1])
+def test_bulk_work_holds_healing_only_as_a_backlog(world: World, waiting: int) -> None:
+    """R30 R32: bulk is where healing goes, so that its depth is what counts."""
+    failed = world.fail("a")
+    world.fill(Lane.BULK, waiting)
+
+    world.run("rest")
+
+    assert (world.row(failed).status is Status.PENDING) == (waiting == 1)
+
+
+def test_healing_keeps_its_schedule(world: World) -> None:
+    """R30: not before it is due."""
+    failed = world.fail("a", in_ms=60_000)
+
+    world.run("rest")
+    assert world.row(failed) == failed
+
+    world.clock.advance(60)
+    world.run("rest")
+    assert len(world.tasks(Lane.BULK)) == 1
+
+
+@pytest.mark.parametrize("part", [Part.PROVIDER, Part.INDEX])
+def test_healing_waits_for_the_breaker(world: World, part: Part) -> None:
+    """R25 R30: until it is closed again."""
+    failed = world.fail("a")
+    world.switch(part, Circuit.REOPENING)
+
+    world.run("rest")
+
+    assert (world.row(failed), world.held_back()) == (failed, {Hold.TROUBLED})
+
+
+def test_document_that_failed_for_good_is_left_to_a_person(world: World) -> None:
+    """R24 R30: no schedule, no healing."""
+    failed = world.fail("a", next_attempt_ms=None)
+
+    world.run("rest")
+
+    assert world.row(failed) == failed

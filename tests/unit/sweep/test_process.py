@@ -1,0 +1,119 @@
+"""The jobs of an event: each gets its time, and none keeps another from running."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.lane import Lane
+from functions.core.ledger_row import Group, Status
+from functions.core.ports import Listed
+from functions.sweep.ports import SecondsLeft
+from functions.sweep.process import FINISH_SECONDS, Sweep, SweepError, UnknownJobError
+from local.memory.clock import MovableClock
+from local.memory.ledger import MemoryLedger
+from local.memory.telemetry import MemoryTelemetry
+from tests.unit.sweep.world import DAY_MS, HOUR_MS, World
+
+
+class HalfDown(MemoryLedger):
+    """A ledger that cannot list the open rows."""
+
+    def listed(self, groups: Sequence[Group], **rest: Any) -> Iterator[Listed]:
+        if Group.OPEN in groups:
+            raise FailureError(Failure(FailureKind.STORE_UNAVAILABLE, "throttled"))
+        return super().listed(groups, **rest)
+
+
+def test_job_that_fails_keeps_no_other_from_running(world: World) -> None:
+    """R29: and the run ends in an error, so that the alarm tells it."""
+    world.ledger = HalfDown()
+    failed = world.fail("a")
+
+    with pytest.raises(SweepError) as caught:
+        world.run("rest")
+
+    assert str(caught.value) == (
+        "sweep rest: stuck: store_unavailable: throttled; census: store_unavailable: throttled"
+    )
+    assert world.row(failed).status is Status.PENDING
+    assert world.telemetry.metrics["SweepJobsFailed"] == 2
+    assert world.telemetry.metrics["SweepRuns"] == 1
+
+
+def test_event_without_a_job_is_refused(world: World) -> None:
+    """R29: an event that was changed by hand does not pass in silence."""
+    with pytest.raises(UnknownJobError, match="the event's job is 'du'; it is one of: due, rest"):
+        world.run("du")
+
+
+@dataclass
+class Slow:
+    """A job that uses so much of its time."""
+
+    name: str
+    clock: MovableClock
+    seconds: float
+    given: list[float] = field(default_factory=list)
+
+    def run(self, seconds_left: SecondsLeft) -> None:
+        self.given.append(seconds_left())
+        self.clock.advance(self.seconds)
+
+
+def test_jobs_share_the_time_of_a_run() -> None:
+    """R29: a job with too much to do does not starve the others; what one leaves they get."""
+    clock = MovableClock()
+    greedy, quick, last = (Slow(name, clock, s) for name, s in (("a", 30), ("b", 1), ("c", 0)))
+    end_ms = clock() + 100_000
+
+    Sweep({"rest": (greedy, quick, last)}, MemoryTelemetry(), clock).run(
+        "rest", lambda: (end_ms - clock()) / 1000
+    )
+
+    assert greedy.given == [pytest.approx((100 - FINISH_SECONDS) / 3)]
+    assert quick.given == [pytest.approx((70 - FINISH_SECONDS) / 2)]
+    assert last.given == [pytest.approx(69 - FINISH_SECONDS)]
+
+
+def test_run_tells_how_long_it_took() -> None:
+    """R60: runs and their duration."""
+    clock = MovableClock()
+    telemetry = MemoryTelemetry()
+
+    Sweep({"due": (Slow("a", clock, 1.5),)}, telemetry, clock).run("due", lambda: 60.0)
+
+    assert telemetry.metrics == {"SweepRuns": 1, "SweepDurationMilliseconds": 1500}
+
+
+def test_waiting_failed_and_healing_documents_are_counted(world: World) -> None:
+    """R28 R29: what the sweep leaves behind, for the dashboard and its alarms."""
+    world.park("parked", in_ms=HOUR_MS)
+    world.fail("healing", in_ms=HOUR_MS)
+    world.put("failed", status=Status.FAILED)
+    world.put("partial", status=Status.PARTIALLY_COMPLETED)
+    world.put("fresh")
+    world.put("stuck", queued_ms=world.clock() - DAY_MS, lane=Lane.BULK)
+    world.fill(Lane.BULK, 1001)
+
+    world.run("rest")
+
+    assert {n: world.telemetry.metrics[n] for n in world.telemetry.metrics if "Docu" in n} == {
+        "ParkedDocuments": 1,
+        "HealingDocuments": 1,
+        "FailedDocuments": 1,
+        "StuckDocuments": 1,
+    }
+    assert world.telemetry.metrics["TasksSkippedByBackoff"] == 2
+
+
+def test_count_that_was_cut_off_is_not_told(world: World) -> None:
+    """R29: half a count would look like an improvement."""
+    world.put("failed", status=Status.FAILED)
+
+    world.sweep().run("rest", lambda: FINISH_SECONDS)
+
+    assert "FailedDocuments" not in world.telemetry.metrics
+    assert ("census_cut_off", {"group": "failed"}) in world.telemetry.events

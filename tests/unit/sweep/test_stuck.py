@@ -1,0 +1,136 @@
+"""Stuck rows: lost messages and orphans of dead runs come again, each time as an attempt."""
+
+from typing import Any
+
+import pytest
+
+from functions.core.control import Circuit, Part
+from functions.core.lane import Lane
+from functions.core.ledger_row import LedgerRow, Status
+from functions.sweep.holds import MAX_WAITING, Hold
+from tests.builders import make_target
+from tests.unit.sweep.world import DAY_MS, HOUR_MS, World
+
+
+def lose(world: World, name: str = "a", **changes: Any) -> LedgerRow:
+    """Put a row whose message is gone, and let a day go by."""
+    row = world.put(name, queued_ms=world.clock(), **changes)
+    world.clock.advance(DAY_MS / 1000)
+    return row
+
+
+@pytest.mark.parametrize("status", [Status.PENDING, Status.PROCESSING])
+def test_row_without_a_message_is_sent_again_as_an_attempt(world: World, status: Status) -> None:
+    """R29: lost by the queue, or orphaned by a run that died; its history tells it."""
+    lost = lose(world, status=status, attempts=1)
+
+    world.run("rest")
+
+    row = world.row(lost)
+    assert world.tasks(Lane.NORMAL) == [row.task]
+    assert (row.status, row.attempts, row.sent) == (Status.PENDING, 2, True)
+    assert [error.kind for error in row.errors] == ["resource"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"queued_ms": -DAY_MS + 1}, id="queued less than a day ago"),
+        pytest.param({"last_attempt_ms": -HOUR_MS}, id="worked an hour ago"),
+        pytest.param({"next_attempt_ms": HOUR_MS}, id="in its backoff"),
+        pytest.param({"next_attempt_ms": -DAY_MS + 1}, id="its backoff ended today"),
+    ],
+)
+def test_row_that_was_touched_is_not_stuck(world: World, changes: dict[str, int]) -> None:
+    """R29: past the threshold and past its backoff."""
+    now_ms = world.clock()
+    times = {"queued_ms": now_ms - 3 * DAY_MS} | {n: now_ms + at for n, at in changes.items()}
+    row = world.put("a", **times)
+
+    world.run("rest")
+
+    assert world.row(row) == row
+
+
+def test_stuck_row_is_exhausted_in_the_end(world: World) -> None:
+    """R29 R27: five attempts, then failed_max_retries with a log line, a metric and an event."""
+    lost = lose(world)
+    sent = []
+    for _ in range(10):
+        world.run("rest")
+        world.clock.advance(DAY_MS / 1000)
+        sent.append(world.telemetry.metrics["TasksRequeued"])
+
+    row = world.row(lost)
+    assert sent == [1, 2, 3, 4, 5, 5, 5, 5, 5, 5]
+    assert (row.status, row.attempts) == (Status.FAILED_MAX_RETRIES, 5)
+    assert row.reason == "stuck after 5 attempts: no run has come to an end with it"
+    [told] = [fields for name, fields in world.telemetry.events if name == "task_exhausted"]
+    assert (told["document_id"], told["reason"]) == ("a", row.reason)
+    assert world.telemetry.metrics["TasksExhausted"] == 1
+    [event] = world.announcer.events
+    assert event["DetailType"] == "Document Failed"
+    assert event["Detail"]["status"] == "failed_max_retries"
+
+
+def test_limit_is_that_of_the_documents_type() -> None:
+    """R21: a policy by type, as everywhere."""
+    retry = {"types": {"archive": {"max_attempts": 2}}}
+    world = World(targets=(make_target(retry=retry),))
+    lost = lose(world, type="archive", attempts=2)
+
+    world.run("rest")
+
+    assert world.row(lost).status is Status.FAILED_MAX_RETRIES
+
+
+def test_row_is_not_closed_before_the_world_is_told(world: World) -> None:
+    """R27: the next run tries both again."""
+    lost = lose(world, attempts=5)
+    world.announcer.refuses = 1
+
+    world.run("rest")
+    assert (world.row(lost), world.announcer.events) == (lost, [])
+
+    world.run("rest")
+    assert world.row(lost).status is Status.FAILED_MAX_RETRIES
+    assert len(world.announcer.events) == 1
+
+
+def test_backlog_is_not_requeued_to_its_own_tail(world: World) -> None:
+    """R29: while a lane has a backlog, waiting is not being stuck; other lanes go on."""
+    waiting = lose(world, "waiting", lane=Lane.BULK)
+    lost = world.put("lost", queued_ms=world.clock() - DAY_MS, lane=Lane.HIGH)
+    world.fill(Lane.BULK, MAX_WAITING + 1)
+
+    for _ in range(3):
+        world.run("rest")
+
+    assert world.row(waiting) == waiting
+    assert world.queues.depth("default/bulk") == MAX_WAITING + 1
+    assert world.held_back() == {Hold.BACKLOG}
+    assert world.row(lost).attempts == 1
+
+
+@pytest.mark.parametrize("state", [Circuit.OPEN, Circuit.PAUSED, Circuit.REOPENING])
+@pytest.mark.parametrize("part", [Part.PROVIDER, Part.INDEX])
+def test_outage_of_days_charges_nobody(world: World, part: Part, state: Circuit) -> None:
+    """R24 R25: what waits behind a breaker is not stuck, nor while its lanes come back."""
+    waiting = lose(world)
+    world.switch(part, state)
+
+    world.run("rest")
+
+    assert world.row(waiting) == waiting
+    assert world.held_back() == {Hold.TROUBLED}
+
+
+def test_mass_of_stuck_rows_has_a_canary(world: World) -> None:
+    """R29: a document that dies again does not take the others along."""
+    world.work = lambda row: row
+    for number in range(30):
+        world.put(f"d{number}", queued_ms=world.clock() - DAY_MS)
+
+    world.run("rest")
+
+    assert world.telemetry.metrics["TasksRequeued"] == 1
