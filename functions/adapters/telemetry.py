@@ -9,11 +9,14 @@ from functions.core.names import METRICS_NAMESPACE
 
 WARNINGS = frozenset(
     {
+        "announcement_failed",
         "breaker_paused",
         "change_rejected",
         "changes_not_replayed",
         "control_unreadable",
         "cooldown_started",
+        "failure_bulk",
+        "failure_isolated",
         "ledger_failed",
         "message_malformed",
         "probe_failed",
@@ -21,7 +24,6 @@ WARNINGS = frozenset(
         "requeue_held_back",
         "round_failed",
         "stash_failed",
-        "task_failed",
         "task_not_sent",
     }
 )

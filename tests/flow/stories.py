@@ -19,12 +19,15 @@ class TroubledEmbedder(HashedEmbedder):
         super().__init__(dimensions)
         self.failures: list[Failure] = []
         self.is_locked = False  # the key is wrong
+        self.breaks_at = ""  # a text that no answer comes for
         self.asked = 0
 
     def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
         self.asked += 1
         if self.is_locked:
             raise FailureError(Failure(FailureKind.CONFIGURATION, "401"))
+        if self.breaks_at and any(self.breaks_at in text for text in texts):
+            raise FailureError(Failure(FailureKind.UNKNOWN, "broken"))
         if any("poison" in text for text in texts):
             raise RefusedRequestError(Failure(FailureKind.INVALID_INPUT, "400"))
         if self.failures:

@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from functions.core.entry import Entry
+from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.ledger_row import Status
+from functions.sweep.process import SweepError
 from local.memory.pipeline import MemoryPipeline
 from tests.builders import make_source, make_target
 
@@ -17,6 +19,7 @@ DOCUMENTS = ("a", "b")
 TEXTS = ("alpha", "beta", "gamma", "")
 MAX_KILLS = 4  # fewer than the attempts that a document has
 MAX_DEPTH = 3  # runs inside runs
+PASSING = [kind for kind in FailureKind if not kind.is_permanent]
 CLOSED = {Status.COMPLETED, Status.DELETED, Status.SKIPPED}
 
 
@@ -73,7 +76,8 @@ class History:
     def _step(self) -> None:
         often = [self._write, self._write, self._deliver, self._embed, self._embed]
         rare = [self._redeliver, self._lose, self._wait, self._send_again]
-        with suppress(Killed):
+        rare += [self._sweep, self._sweep, self.pipeline.reconcile]
+        with suppress(Killed, FailureError, SweepError):
             self._random.choice(often * 2 + rare)()
 
     def _happen(self) -> None:
@@ -84,6 +88,8 @@ class History:
         if chance < 0.06 and self._kills < MAX_KILLS:
             self._kills += 1
             raise Killed
+        if chance < 0.10:
+            raise FailureError(Failure(self._random.choice(PASSING), "for a moment"))
         if chance > 0.85 and self._depth < MAX_DEPTH:
             self._depth += 1
             self.run(self._random.randint(1, 6))
@@ -125,7 +131,8 @@ class History:
             queue = self._random.choice(self.pipeline.queues.names)
             messages = self.pipeline.queues.receive(queue, 10)
             if messages:
-                self.pipeline.embed["default"].process(messages, lambda: 120.0)
+                left = self.pipeline.seconds_left()
+                self.pipeline.embed["default"].process(messages, left)
 
     def _send_again(self) -> None:
         """Deliver a copy of a task, as a standard queue may, or as a redrive does."""
@@ -136,6 +143,9 @@ class History:
                 "default/bulk", task.to_json(), group=None, deduplication_id=None
             )
 
+    def _sweep(self) -> None:
+        self.pipeline.sweep(self._random.choice(["due", "rest"]))
+
     def _wait(self) -> None:
         self.pipeline.clock.advance(self._random.choice([1, 60, 400, 1000]))
 
@@ -143,7 +153,8 @@ class History:
 @given(seed=st.integers(min_value=0, max_value=2**32))
 @settings(max_examples=1000, deadline=None)
 def test_index_equals_table_after_any_history(seed: int) -> None:
-    """R04 R05 R07 R31: put, edit, delete, resend, reorder, crash and slow runs lose nothing."""
+    """R04 R05 R07 R31: put, edit, delete, resend, reorder, failures, crashes, slow runs and
+    sweeps at any time lose nothing."""
     history = History(seed)
 
     history.run(20)

@@ -81,6 +81,17 @@ def test_canary_is_waited_for_a_minute_at_most(world: World) -> None:
     assert world.clock() - started_ms == (CANARY_SECONDS + 10) * 1000
 
 
+def test_parked_canary_is_not_waited_for(world: World) -> None:
+    """R29: its way is not free, and that is known at once."""
+    world.work = parks
+    park(world, MANY)
+    started_ms = world.clock()
+
+    world.run("due")
+
+    assert world.clock() - started_ms < 5000
+
+
 def test_few_need_no_canary(world: World) -> None:
     """R29: they are not a mass; the clock stands still."""
     started_ms = world.clock()

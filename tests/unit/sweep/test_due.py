@@ -1,6 +1,8 @@
 """Parked rows: sent when they are due, once, to the lane they came from."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -8,14 +10,15 @@ from functions.core.control import Circuit, Part
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import RowKey
 from functions.core.lane import Lane
-from functions.core.ledger_row import LedgerRow, Status
-from functions.core.ports import Swapped
+from functions.core.ledger_row import Group, LedgerRow, Status
+from functions.core.ports import Listed, Swapped
 from functions.core.task import Task
 from functions.sweep.holds import MAX_WAITING, Hold
 from functions.sweep.process import SweepError
 from functions.sweep.requeue import CONFIRM_MS
 from local.memory.ledger import MemoryLedger
 from local.memory.queues import MemoryQueues
+from tests.builders import NOW_MS
 from tests.unit.sweep.world import HOUR_MS, World
 
 
@@ -78,6 +81,38 @@ def test_two_sweeps_at_once_send_once(world: World) -> None:
 
     assert world.tasks(Lane.NORMAL) == [world.row(row).task for row in parked]
     assert world.telemetry.metrics["TasksRequeued"] == 3
+
+
+class Behind(MemoryLedger):
+    """A ledger whose index still shows how things stood at first."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self.rows = world.ledger.rows  # type: ignore[attr-defined]
+        self._listed = list(super().listed(list(Group)))
+
+    def listed(self, groups: Sequence[Group], **_: object) -> Iterator[Listed]:  # noqa: ARG002
+        yield from self._listed
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"status": Status.COMPLETED}, id="completed"),
+        pytest.param({"parked": False}, id="on its way"),
+        pytest.param({"next_attempt_ms": NOW_MS + HOUR_MS}, id="parked for longer"),
+    ],
+)
+def test_row_decides_and_not_the_index(world: World, changes: dict[str, Any]) -> None:
+    """R29: on AWS the sparse index is a moment behind."""
+    parked = world.park("a")
+    behind = Behind(world)
+    world.ledger.write([replace(parked, **changes)])
+    changed = world.row(parked)
+
+    world.run("due", ledger=behind)
+
+    assert world.row(parked) == changed
 
 
 class Dying(MemoryQueues):

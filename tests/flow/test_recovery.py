@@ -1,0 +1,285 @@
+"""Stories of waiting, healing and recovery, on the in-memory engines with a moved clock."""
+
+from functions.core.control import Circuit
+from functions.core.failure import Failure, FailureKind
+from functions.core.ledger_row import Group, Status
+from functions.core.retry_policy import PRESETS, RetrySettings
+from local.memory.pipeline import MemoryPipeline
+from tests.builders import make_pipeline, make_source, make_target
+from tests.flow.stories import PARAGRAPHS, TroubledEmbedder, row, texts, write
+
+BROKEN = Failure(FailureKind.PROVIDER_ERROR, "503")
+STRANGE = Failure(FailureKind.UNKNOWN, "strange")
+MINUTE_MS = 60_000
+
+
+def test_newer_version_does_not_wait_behind_a_long_backoff(embedder: TroubledEmbedder) -> None:
+    """R04 R20: an hour's delay is kept by the ledger, not by the queue."""
+    retry = RetrySettings(default=PRESETS["slow-5"])
+    pipeline = make_pipeline(target={"retry": retry}, embedders={"default": embedder})
+    embedder.failures = [STRANGE]
+    write(pipeline, "a", "first")
+    pipeline.deliver_new()
+    pipeline.run("default/normal")
+    assert row(pipeline, "a").group is Group.PARKED
+    assert pipeline.queues.depth("default/normal") == 0
+
+    write(pipeline, "a", "second")
+    pipeline.deliver_new()
+    pipeline.run("default/normal")
+
+    assert texts(pipeline) == {"a": "second"}
+
+
+def test_parked_task_comes_back_when_it_is_due(embedder: TroubledEmbedder) -> None:
+    """R20 R29: the sweep's minute tick sends it, and not before its time."""
+    retry = RetrySettings(default=PRESETS["slow-5"])
+    pipeline = make_pipeline(target={"retry": retry}, embedders={"default": embedder})
+    embedder.failures = [STRANGE]
+    write(pipeline, "a", "hello")
+    pipeline.deliver_new()
+    pipeline.run("default/normal")
+
+    pipeline.clock.advance(299)
+    pipeline.sweep("due")
+    assert pipeline.queues.depth("default/normal") == 0
+    pipeline.clock.advance(1)
+    pipeline.sweep("due")
+    pipeline.run("default/normal")
+
+    done = row(pipeline, "a")
+    assert (done.status, done.attempts) == (Status.COMPLETED, 2)
+
+
+def test_failed_document_heals_by_itself(
+    pipeline: MemoryPipeline, embedder: TroubledEmbedder
+) -> None:
+    """R30: attempts ran out an hour ago; when the cause is gone it completes, without a person."""
+    embedder.failures = [STRANGE] * 8
+    write(pipeline, "a", "hello")
+    pipeline.drain()
+
+    done = row(pipeline, "a")
+    assert (done.status, done.attempts) == (Status.COMPLETED, 9)
+    assert pipeline.queues.dead_letters() == []
+    # Five attempts within about a minute; then after 1, 5, 10 and 20 minutes.
+    assert 36 <= (pipeline.clock() - done.created_ms) / MINUTE_MS <= 40
+
+
+def test_healing_waits_for_quiet_lanes(
+    pipeline: MemoryPipeline, embedder: TroubledEmbedder
+) -> None:
+    """R30: retries never starve new work."""
+    embedder.failures = [STRANGE] * 5
+    write(pipeline, "a", "hello")
+    pipeline.deliver_new()
+    while not row(pipeline, "a").is_healing:
+        pipeline.run("default/normal")
+        pipeline.clock.advance(120)
+    write(pipeline, "new", "live work")
+    pipeline.deliver_new()
+
+    pipeline.sweep("rest")
+    assert row(pipeline, "a").is_healing
+    pipeline.run("default/normal")
+    pipeline.sweep("rest")
+
+    assert row(pipeline, "a").status is Status.PENDING
+    pipeline.drain()
+    assert set(texts(pipeline)) == {"a", "new"}
+
+
+def test_what_never_heals_is_a_persons_after_a_day(
+    pipeline: MemoryPipeline, embedder: TroubledEmbedder
+) -> None:
+    """R27 R30: the dead letters hold what needs a person, with its reason and history."""
+    embedder.failures = [STRANGE] * 1000
+    write(pipeline, "a", "hello")
+    pipeline.drain()
+
+    failed = row(pipeline, "a")
+    assert failed.status is Status.FAILED_MAX_RETRIES
+    assert "unknown: strange" in (failed.reason or "")
+    assert 24 <= (pipeline.clock() - failed.created_ms) / (60 * MINUTE_MS) <= 26
+    assert len(pipeline.queues.dead_letters()) == 1
+    embedder.failures = []
+    pipeline.clock.advance(1)
+    pipeline.queues.redrive()
+    pipeline.drain()
+    assert row(pipeline, "a").status is Status.COMPLETED
+
+
+def test_outage_of_an_hour_costs_no_document_anything(embedder: TroubledEmbedder) -> None:
+    """R25 R31: the breaker opens, nothing is received while it is open, all complete after."""
+    pipeline = make_pipeline(embedders={"default": embedder})
+    embedder.failures = [BROKEN] * 10_000
+    for number in range(200):
+        write(pipeline, f"{number}", f"text {number}")
+    pipeline.deliver_new()
+    while pipeline.control.read("default").provider.state is Circuit.CLOSED:
+        pipeline.run("default/normal")
+        pipeline.clock.advance(1)
+    pipeline.reconcile()
+    asked, received = embedder.asked, sum(pipeline.queues.receive_counts())
+
+    for _ in range(60):
+        pipeline.clock.advance(60)
+        pipeline.reconcile()
+        pipeline.sweep("due")
+        pipeline.sweep("rest")
+        assert pipeline.run("default/normal") == 0
+
+    assert sum(pipeline.queues.receive_counts()) == received
+    assert embedder.asked - asked < 20
+    embedder.failures = []
+    pipeline.drain()
+    assert len(texts(pipeline)) == 200
+    assert pipeline.queues.dead_letters() == []
+    # Ten requests told enough; the documents of the others were never tried in vain.
+    assert sum(row.attempts > 1 for row in pipeline.ledger.rows.values()) <= 100
+
+
+def test_deletes_go_on_while_the_breaker_is_open(
+    pipeline: MemoryPipeline, embedder: TroubledEmbedder
+) -> None:
+    """R15 R25: a deleted document leaves the search though nothing can be embedded."""
+    write(pipeline, "a", "hello")
+    pipeline.drain()
+    embedder.is_locked = True
+    write(pipeline, "b", "more")
+    pipeline.deliver_new()
+    pipeline.run("default/normal")
+    pipeline.reconcile()
+    assert "default/normal" in pipeline.mappings.disabled
+
+    pipeline.tables["articles"].delete({"id": "a"})
+    pipeline.deliver_new()
+    pipeline.run("default/delete")
+
+    assert row(pipeline, "a").status is Status.DELETED
+    assert texts(pipeline) == {}
+
+
+def test_one_targets_breaker_does_not_stop_another() -> None:
+    """R14 R25: each target has its own."""
+    bad, good = TroubledEmbedder(), TroubledEmbedder()
+    bad.is_locked = True
+    pipeline = MemoryPipeline(
+        [make_source(targets=("default", "other"))],
+        [make_target(), make_target(name="other", index="other")],
+        embedders={"default": bad, "other": good},
+    )
+    write(pipeline, "a", "hello")
+    pipeline.deliver_new()
+    for name in ("default/normal", "other/normal"):
+        pipeline.run(name)
+    pipeline.reconcile()
+
+    assert pipeline.mappings.disabled == {
+        "default/high",
+        "default/normal",
+        "default/bulk",
+    }
+    done = pipeline.row("a", source="articles", target="other")
+    assert done is not None
+    assert done.status is Status.COMPLETED
+
+
+def test_document_with_a_poisoned_chunk_is_searchable_without_it(
+    pipeline: MemoryPipeline,
+) -> None:
+    """R27: the rest is found, the progress is whole, and the row tells what is missing."""
+    write(pipeline, "a", "\n\n".join([*PARAGRAPHS, "poison " * 40, *PARAGRAPHS]))
+    pipeline.drain()
+
+    done = row(pipeline, "a")
+    assert done.status is Status.PARTIALLY_COMPLETED
+    assert done.chunks_failed >= 1
+    assert done.chunks_done + done.chunks_failed == done.chunks_total
+    found = texts(pipeline)["a"]
+    assert "subject 31." in found
+    assert "poison" not in found
+    assert pipeline.queues.dead_letters() == []
+
+
+def test_last_attempt_indexes_what_was_paid(embedder: TroubledEmbedder) -> None:
+    """R13 R27: half of a long document is better than none of it."""
+    pipeline = make_pipeline(
+        target={
+            "chunk_tokens": 60,
+            "tokens_per_request": 400,
+            "retry": RetrySettings(heal_hours=0),
+        },
+        embedders={"default": embedder},
+    )
+    write(pipeline, "a", "\n\n".join(PARAGRAPHS))
+    embedder.breaks_at = "subject 93."
+    pipeline.drain()
+
+    done = row(pipeline, "a")
+    assert (done.status, done.attempts) == (Status.PARTIALLY_COMPLETED, 5)
+    assert 0 < done.chunks_failed < done.chunks_total
+    assert "subject 341." in texts(pipeline)["a"]
+
+
+def test_every_end_is_announced(pipeline: MemoryPipeline) -> None:
+    """R27: completed, partially completed, failed, deleted and skipped, each with its version."""
+    write(pipeline, "whole", "hello")
+    write(pipeline, "part", "\n\n".join([*PARAGRAPHS, "poison " * 40]))
+    write(pipeline, "bad", "poison")
+    write(pipeline, "hidden", "secret", hidden=True)
+    write(pipeline, "gone", "hello")
+    pipeline.tables["articles"].delete({"id": "gone"})
+    pipeline.drain()
+
+    told = {
+        (event["Detail"]["document_id"], event["DetailType"]) for event in pipeline.announcer.events
+    }
+    assert told == {
+        ("whole", "Document Completed"),
+        ("part", "Document Partially Completed"),
+        ("bad", "Document Failed"),
+        ("hidden", "Document Skipped"),
+        ("gone", "Document Deleted"),
+    }
+
+
+def test_end_that_could_not_be_announced_is_announced_later(pipeline: MemoryPipeline) -> None:
+    """R27: at least once; the document is not paid again for it."""
+    pipeline.announcer.refuses = 1
+    write(pipeline, "a", "hello")
+    pipeline.drain()
+
+    assert [event["Detail"]["document_id"] for event in pipeline.announcer.events] == ["a"]
+    done = row(pipeline, "a")
+    assert (done.status, done.attempts) == (Status.COMPLETED, 1)
+    assert pipeline.telemetry.metrics["ProviderRequests"] == 1
+
+
+def test_failure_of_many_is_told_once(pipeline: MemoryPipeline, embedder: TroubledEmbedder) -> None:
+    """R26: one line with the cause and the number, not ten."""
+    embedder.failures = [BROKEN]
+    for number in range(10):
+        write(pipeline, f"{number}", f"text {number}")
+    pipeline.deliver_new()
+    pipeline.run("default/normal")
+
+    told = [fields for name, fields in pipeline.telemetry.events if name == "failure_bulk"]
+    assert [(one["failure"], one["documents"]) for one in told] == [("provider_error", 10)]
+
+
+def test_throttled_run_waits_and_goes_on(
+    pipeline: MemoryPipeline, embedder: TroubledEmbedder
+) -> None:
+    """R23: the batch stays whole, nobody is charged, and the same run completes it."""
+    embedder.failures = [Failure(FailureKind.THROTTLED, "429", 7)]
+    for number in range(10):
+        write(pipeline, f"{number}", f"text {number}")
+    pipeline.deliver_new()
+    began_ms = pipeline.clock()
+    pipeline.run("default/normal")
+
+    assert [len(request) for request in embedder.requests] == [10]
+    assert pipeline.clock() - began_ms >= 7000
+    assert {row.attempts for row in pipeline.ledger.rows.values()} == {1}
+    assert {row.status for row in pipeline.ledger.rows.values()} == {Status.COMPLETED}
