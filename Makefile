@@ -1,6 +1,6 @@
 # A fresh machine needs Python 3.11+, make, git and a package index. The rest comes with `make setup`.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix build synth deploy destroy bench docs transcript lock clean
+.PHONY: help setup demo test check fix build synth deploy destroy bench storm docs transcript lock clean
 PY := .venv/bin/python
 CDK := $(PY) -m scripts.cdk
 STAGE ?= dev
@@ -38,6 +38,9 @@ destroy: setup ## Remove one stage (STAGE=dev) with your AWS credentials
 
 bench: setup ## Run the benchmarks, one file per question
 	@for file in benchmarks/[a-z]*.py; do $(PY) -m benchmarks.$$(basename $$file .py) $(ARGS) || exit 1; done
+
+storm: setup ## Let everything fail around the whole stack (ARGS="--operations 10000 --kills 500 --seed 7")
+	@OPENBLAS_NUM_THREADS=1 $(PY) -m benchmarks.storm $(ARGS)
 
 docs: setup ## Write the pages that are made from code
 	@$(PY) -m scripts.settings_doc

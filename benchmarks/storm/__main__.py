@@ -13,48 +13,62 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import SystemRandom
 
+from benchmarks.storm.backlog import StoryError, Told
+from benchmarks.storm.outage_story import outage
 from benchmarks.storm.plan import make_plan
 from benchmarks.storm.run import Limits, run_storm
 from benchmarks.storm.settle import NotSettledError
-from benchmarks.storm.tempo import Tempo
+from benchmarks.storm.tempo import Tempo, hurried
+from benchmarks.storm.throttled_story import throttled
 from benchmarks.storm.world import storm_world
 
 OPERATIONS = 1000
 KILLS = 50
 CALM_SECONDS = 900.0
+STORIES = {"throttled": throttled, "outage": outage}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a storm on a stack of its own; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.storm", description=__doc__)
-    parser.add_argument("--operations", type=int, default=OPERATIONS)
-    parser.add_argument("--kills", type=int, default=KILLS)
-    parser.add_argument("--seed", type=int, default=None, help="replays the same schedule")
-    parser.add_argument("--keep", action="store_true", help="keep logs and events in any case")
-    chosen = parser.parse_args(arguments)
+    """Run on a stack of its own; return the exit code."""
+    chosen = _parser().parse_args(arguments)
+    folder = Path(tempfile.mkdtemp(prefix="embedq-storm-"))
+    # OpenSearch runs as a user of its own.
+    folder.chmod(0o755)
+    try:
+        told = STORIES[chosen.story](folder, say=_say) if chosen.story else _storm(chosen, folder)
+    except (NotSettledError, StoryError) as error:
+        told = Told([f"It did not come to its end: {error}"], ["no end"])
+    for line in told.lines:
+        _say(line)
+    if chosen.keep or told.violations:
+        _say(f"logs and events: {folder}")
+    else:
+        shutil.rmtree(folder)
+    return 1 if told.violations else 0
+
+
+def _storm(chosen: argparse.Namespace, folder: Path) -> Told:
     seed = SystemRandom().randrange(1_000_000) if chosen.seed is None else chosen.seed
     plan = make_plan(seed=seed, operations=chosen.operations, kills=chosen.kills)
     _say(
         f"seed {seed}: {chosen.operations:,} operations and {chosen.kills:,} kills over about"
         f" {plan.seconds:.0f} s"
     )
-    folder = Path(tempfile.mkdtemp(prefix="embedq-storm-"))
-    # OpenSearch runs as a user of its own.
-    folder.chmod(0o755)
     limits = Limits(storm_seconds=3 * plan.seconds + CALM_SECONDS, calm_seconds=CALM_SECONDS)
-    try:
-        with storm_world(folder, tempo=Tempo(), log=_say) as world:
-            result = run_storm(world, plan, limits=limits, say=_say)
-    except NotSettledError as error:
-        _say(f"The storm of seed {seed} did not end: {error}\nlogs: {folder}")
-        return 1
-    for line in result.lines():
-        _say(line)
-    if chosen.keep or result.violations():
-        _say(f"logs and events: {folder}")
-    else:
-        shutil.rmtree(folder)
-    return 1 if result.violations() else 0
+    with storm_world(folder, change=lambda spec: hurried(spec, Tempo()), log=_say) as world:
+        result = run_storm(world, plan, limits=limits, say=_say)
+    return Told(list(result.lines()), result.violations())
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.storm", description=__doc__)
+    add = parser.add_argument
+    add("--operations", type=int, default=OPERATIONS, help="writes of the application")
+    add("--kills", type=int, default=KILLS, help="invocations to be killed")
+    add("--seed", type=int, help="replays the same schedule (default: another one each time)")
+    add("--story", choices=STORIES, help="one scripted run instead of a storm")
+    add("--keep", action="store_true", help="keep logs and events in any case")
+    return parser
 
 
 def _say(text: str) -> None:

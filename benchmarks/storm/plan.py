@@ -31,9 +31,11 @@ class Plan:
     kills: tuple[Kill, ...]
 
 
-def make_plan(*, seed: int, operations: int, kills: int) -> Plan:
-    """Plan a storm of this size."""
-    seconds = max(SHORTEST_SECONDS, operations / OPERATIONS_PER_SECOND, kills / KILLS_PER_SECOND)
+def make_plan(*, seed: int, operations: int, kills: int, seconds: float | None = None) -> Plan:
+    """Plan a storm of this size, over these seconds or as many as this machine can bear."""
+    seconds = seconds or max(
+        SHORTEST_SECONDS, operations / OPERATIONS_PER_SECOND, kills / KILLS_PER_SECOND
+    )
 
     # A source of chance for each part: another number of kills leaves the writes as they are.
     def chance(part: str) -> Random:

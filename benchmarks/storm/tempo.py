@@ -43,22 +43,40 @@ BREAKER: Mapping[str, Any] = {
 }
 
 
-def hurried(spec: StackSpec, tempo: Tempo, index_endpoint: Callable[[str], str]) -> StackSpec:
-    """Shorten timeouts, schedules and delays, and let the functions see the index elsewhere."""
+def hurried(spec: StackSpec, tempo: Tempo) -> StackSpec:
+    """Shorten timeouts, schedules and delays."""
     return replace(
         spec,
-        functions=[_function(one, tempo, index_endpoint) for one in spec.functions],
+        functions=[_function(one, tempo) for one in spec.functions],
         queues=[_queue(one, tempo) for one in spec.queues],
         schedules=[_schedule(one, tempo) for one in spec.schedules],
     )
 
 
-def _function(
-    function: FunctionSpec, tempo: Tempo, index_endpoint: Callable[[str], str]
-) -> FunctionSpec:
+def with_index(spec: StackSpec, address_for: Callable[[str], str]) -> StackSpec:
+    """Let the functions see the index at another address."""
+    return _with_variable(spec, "INDEX_ENDPOINT", address_for)
+
+
+def with_target(spec: StackSpec, **settings: Any) -> StackSpec:
+    """Give embed's target other settings."""
+    return _with_variable(
+        spec, "TARGET", lambda target: json.dumps({**json.loads(target), **settings})
+    )
+
+
+def _with_variable(spec: StackSpec, name: str, change: Callable[[str], str]) -> StackSpec:
+    functions = [
+        replace(one, environment={**one.environment, name: change(one.environment[name])})
+        if name in one.environment
+        else one
+        for one in spec.functions
+    ]
+    return replace(spec, functions=functions)
+
+
+def _function(function: FunctionSpec, tempo: Tempo) -> FunctionSpec:
     environment = dict(function.environment)
-    if "INDEX_ENDPOINT" in environment:
-        environment["INDEX_ENDPOINT"] = index_endpoint(environment["INDEX_ENDPOINT"])
     if "STUCK_HOURS" in environment:
         environment["STUCK_HOURS"] = f"{tempo.stuck_seconds / 3600:g}"
     if "TARGET" in environment:

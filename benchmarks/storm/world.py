@@ -10,12 +10,12 @@ from typing import Any
 
 from benchmarks.storm.provider import Provider
 from benchmarks.storm.proxy import IndexProxy
-from benchmarks.storm.tempo import Tempo, hurried
+from benchmarks.storm.tempo import with_index
 from benchmarks.storm.weather import Outage
 from functions.core.settings import SourceSettings, TargetSettings
 from local.background import ENGINES
 from local.engines.records import read_record
-from local.stack import LocalStack, local_stack
+from local.stack import Change, LocalStack, local_stack
 from ops.deployment import Deployment, local_deployment
 
 INDEX_ENGINE = "OpenSearch"
@@ -71,7 +71,12 @@ class World:
 
 @contextmanager
 def storm_world(
-    folder: Path, *, tempo: Tempo, log: Callable[[str], None], short_lived: bool = False
+    folder: Path,
+    *,
+    change: Change,
+    log: Callable[[str], None],
+    model_origin: str | None = None,
+    short_lived: bool = False,
 ) -> Iterator[World]:
     """Start the stack on a folder; what the functions know as the index is the proxy."""
     with (
@@ -82,8 +87,13 @@ def storm_world(
             vectors="hashed",
             in_memory=True,
             short_lived=short_lived,
-            change=lambda spec: hurried(spec, tempo, proxy.address_for),
+            change=lambda spec: with_index(change(spec), proxy.address_for),
         ) as stack,
     ):
-        deployment = local_deployment(stack.endpoint_url)
-        yield World(folder, stack, deployment, Provider(stack.model_origin), proxy)
+        yield World(
+            folder=folder,
+            stack=stack,
+            deployment=local_deployment(stack.endpoint_url),
+            provider=Provider(model_origin or stack.model_origin),
+            proxy=proxy,
+        )

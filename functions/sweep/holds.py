@@ -9,6 +9,8 @@ from functions.core.lane import Lane, queue_name
 
 # With more messages than this, a lane has a backlog.
 MAX_WAITING = 1000
+# Up to one batch in the live lanes is what a busy hour always has; more is work that comes first.
+QUIET_WAITING = 10
 
 
 class Hold(StrEnum):
@@ -41,8 +43,9 @@ class Situation:
 
     @property
     def is_quiet(self) -> bool:
-        """Tell whether nobody waits in the live lanes."""
-        return not any(depth for name, depth in self.waiting.items() if _is_live(name))
+        """Tell whether the live lanes have no more than the next batch waiting."""
+        live = sum(depth for name, depth in self.waiting.items() if _is_live(name))
+        return live <= QUIET_WAITING
 
     def has_backlog(self, lane: Lane, source: str) -> bool:
         return self.waiting.get(queue_name(lane, source), 0) > MAX_WAITING

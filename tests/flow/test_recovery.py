@@ -76,7 +76,8 @@ def test_healing_waits_for_quiet_lanes(
     while not row(pipeline, "a").is_healing:
         pipeline.run("default/normal")
         pipeline.clock.advance(120)
-    write(pipeline, "new", "live work")
+    for number in range(11):
+        write(pipeline, f"new {number}", "live work")
     pipeline.deliver_new()
 
     pipeline.sweep("rest")
@@ -86,7 +87,7 @@ def test_healing_waits_for_quiet_lanes(
 
     assert row(pipeline, "a").status is Status.PENDING
     pipeline.drain()
-    assert set(texts(pipeline)) == {"a", "new"}
+    assert len(texts(pipeline)) == 12
 
 
 def test_what_never_heals_is_a_persons_after_a_day(

@@ -5,7 +5,7 @@ import pytest
 from functions.core.control import Circuit, Part
 from functions.core.lane import Lane
 from functions.core.ledger_row import Status
-from functions.sweep.holds import MAX_WAITING, Hold
+from functions.sweep.holds import MAX_WAITING, QUIET_WAITING, Hold
 from tests.unit.sweep.world import World
 
 
@@ -38,9 +38,9 @@ def test_lane_that_has_its_own_meaning_is_kept(world: World, lane: Lane, queue: 
 
 @pytest.mark.parametrize("lane", [Lane.HIGH, Lane.NORMAL])
 def test_healing_waits_until_the_live_lanes_are_quiet(world: World, lane: Lane) -> None:
-    """R30: one message that waits is enough; messages in work or in backoff are not."""
+    """R30: more than a batch that waits; messages in work or in backoff are not counted."""
     failed = world.fail("a")
-    world.fill(lane, 1)
+    world.fill(lane, QUIET_WAITING + 1)
 
     world.run("rest")
     assert (world.row(failed), world.held_back()) == (failed, {Hold.BUSY})
@@ -53,7 +53,9 @@ def test_healing_waits_until_the_live_lanes_are_quiet(world: World, lane: Lane) 
 def test_sequential_queue_is_a_live_lane(world: World) -> None:
     """R30: whatever its source is called."""
     failed = world.fail("a")
-    world.queues.put("default/sequential-articles", "{}", group="g", deduplication_id=None)
+    for number in range(QUIET_WAITING + 1):
+        group = f"g{number}"
+        world.queues.put("default/sequential-articles", "{}", group=group, deduplication_id=None)
 
     world.run("rest")
 
