@@ -91,7 +91,7 @@ class DynamoDbLedger:
         with store_failures(f"reading the index of table {self._table}"):
             for page in pages:
                 for item in page["Items"]:
-                    yield _listed(item, shard)
+                    yield _listed(item, group, shard)
 
     def _swap(self, row: LedgerRow) -> tuple[bool, LedgerRow | None]:
         stored = replace(row, revision=row.revision + 1)
@@ -160,12 +160,13 @@ def from_item(item: dict[str, Any]) -> LedgerRow:
     )
 
 
-def _listed(item: dict[str, Any], shard: int) -> Listed:
+def _listed(item: dict[str, Any], group: Group, shard: int) -> Listed:
     return Listed(
         row_key=RowKey(item["row_key"]["S"]),
         status=Status(item["status"]["S"]),
         lane=Lane(item["lane"]["S"]),
         due_ms=int(item["due_ms"]["N"]),
+        group=group,
         shard=shard,
     )
 

@@ -97,6 +97,7 @@ class Listed:
     status: Status
     lane: Lane
     due_ms: int
+    group: Group
     shard: int = 0
 
 

@@ -70,14 +70,11 @@ class SharedControl:
     def claim(self, *, seconds: float) -> bool:
         """Be the one that asks after a cooldown; alone, where the item is out of reach."""
         now_ms = self._clock()
-        won = True
         with self._reaching():
-            won = self._store.claim(
+            return self._store.claim(
                 self._target.name, now_ms=now_ms, until_ms=now_ms + round(seconds * 1000)
             )
-        if not won:
-            self.forget()
-        return won
+        return True
 
     def warm(self) -> None:
         """End the cooldown."""

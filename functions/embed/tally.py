@@ -63,7 +63,7 @@ class Tally:
 
     def _is_enough(self, standing: Breaker) -> bool:
         ratio = failure_ratio(standing, now_ms=self._clock(), settings=self._settings)
-        return ratio >= self._settings.failure_ratio
+        return not standing.state.stops_work and ratio >= self._settings.failure_ratio
 
     def _seen(self, part: Part) -> Breaker:
         """Return what is known of a part, this run's own counts included."""

@@ -1,0 +1,44 @@
+"""How far all documents have come."""
+
+from collections import Counter
+
+import pytest
+
+from functions.core.identity import RowKey
+from functions.core.lane import Lane
+from functions.core.ledger_row import Group, Status
+from functions.core.ports import Listed
+from ops.statistics import label, summary
+
+
+@pytest.mark.parametrize(
+    ("group", "status", "name"),
+    [
+        (Group.OPEN, Status.PENDING, "pending"),
+        (Group.OPEN, Status.PROCESSING, "processing"),
+        (Group.PARKED, Status.PENDING, "parked"),
+        (Group.HEALING, Status.FAILED, "healing"),
+        (Group.FAILED, Status.FAILED, "failed"),
+        (Group.FAILED, Status.FAILED_MAX_RETRIES, "failed"),
+        (Group.FAILED, Status.PARTIALLY_COMPLETED, "partial"),
+    ],
+)
+def test_each_document_is_counted_in_one_line(group: Group, status: Status, name: str) -> None:
+    """R40: what it waits for, in an operator's words."""
+    assert label(Listed(RowKey("default/articles/a"), status, Lane.NORMAL, 0, group)) == name
+
+
+@pytest.mark.parametrize(
+    ("counts", "searchable", "line"),
+    [
+        ({}, 0, "progress   100 %, 0 open"),
+        ({"pending": 1}, 3, "progress   75 %, 1 open"),
+        ({"failed": 2, "healing": 1}, 1, "progress   100 %, 0 open"),
+        ({"parked": 1, "processing": 1}, 999, "progress   99 %, 2 open"),
+    ],
+)
+def test_progress_reaches_the_end_whatever_fails(
+    counts: dict[str, int], searchable: int, line: str
+) -> None:
+    """R27: a failed document has ended; 100 % is said only when nothing is open."""
+    assert summary(Counter(counts), searchable)[0] == line
