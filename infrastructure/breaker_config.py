@@ -27,6 +27,10 @@ class BreakerConfig(ConfigModel):
         " probe to probe; the last one repeats, and probes go out once a minute at most",
     )
 
+    lane_seconds: float = Field(
+        60, ge=1, le=3600, description="1 to 3600: from one lane that comes back to the next"
+    )
+
     @property
     def settings(self) -> BreakerSettings:
         """Return what embed and breaker go by."""
@@ -35,4 +39,5 @@ class BreakerConfig(ConfigModel):
             least_requests=self.least_requests,
             failure_ratio=self.failure_ratio,
             probe_after_seconds=tuple(self.probe_after_seconds),
+            lane_seconds=self.lane_seconds,
         )

@@ -36,14 +36,15 @@ def add_sweep(
     )
     table = parts.ledger.table.table_arn
     queues = [arn for target in parts.targets.values() for arn in target.lanes.arns()]
-    indexes = [target.settings.index for target in parts.targets.values()]
+    # What it removes, it asks for first.
+    calls = [f"{t.settings.index}/{c}" for t in parts.targets.values() for c in ("_bulk", "_mget")]
     allow(sweep.role, grants.LIST_ROWS, [parts.ledger.index_arn])
     allow(sweep.role, grants.SWAP_ROWS, [table])
     allow(sweep.role, grants.REMOVE_ROWS, [table])
     allow(sweep.role, grants.READ_ITEM, [table])
     allow(sweep.role, grants.SEND_TASKS, queues)
     allow(sweep.role, grants.COUNT_TASKS, queues)
-    allow(sweep.role, grants.WRITE_ENTRIES, parts.index.paths(*(f"{i}/_bulk" for i in indexes)))
+    allow(sweep.role, grants.READ_AND_WRITE_ENTRIES, parts.index.paths(*calls))
     allow(sweep.role, grants.LIST_BUCKET, [parts.failed.bucket.bucket_arn])
     allow(
         sweep.role,

@@ -93,7 +93,6 @@ DECRYPT = ("kms:Decrypt",)
 # https://docs.aws.amazon.com/opensearch-service/latest/developerguide/ac.html
 READ_AND_WRITE_ENTRIES = ("es:ESHttpPost",)
 READ_MAPPING = ("es:ESHttpGet",)
-WRITE_ENTRIES = ("es:ESHttpPost",)
 CHANGE_INDEX = ("es:ESHttpPut",)
 PUT_EVENTS = ("events:PutEvents",)
 # https://docs.aws.amazon.com/lambda/latest/dg/lambda-api-permissions-ref.html

@@ -1,4 +1,4 @@
-"""Alarms on the metrics that the functions themselves write: breakers, stuck, failed, retried."""
+"""Alarms on the metrics that the functions themselves write: breakers, stuck, failed, late."""
 
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -9,6 +9,7 @@ from infrastructure.alarms import PERIOD, Alarms
 STUCK_DOCUMENTS = 50
 ENDED_DOCUMENTS = 10
 RETRY_PERCENT = 10
+FRESHNESS_MINUTES = 15
 # The functions that read control items.
 READERS = ("embed", "sweep", "breaker")
 # Fewer tasks tell nothing about a rate.
@@ -22,6 +23,7 @@ def watch_health(alarms: Alarms, stage: str) -> None:
     _watch_breakers(alarms, stage)
     _watch_documents(alarms, stage)
     _watch_retries(alarms, stage)
+    _watch_freshness(alarms, stage)
 
 
 def _watch_breakers(alarms: Alarms, stage: str) -> None:
@@ -111,6 +113,20 @@ def _watch_retries(alarms: Alarms, stage: str) -> None:
         description=f"More than {RETRY_PERCENT} % of attempts have failed for 15 minutes."
         " Documents are late, and attempts cost tokens and time. Look at the kinds of failure in"
         " the embed log: timeouts and errors of the provider pass, the rest is for you to mend.",
+    )
+
+
+def _watch_freshness(alarms: Alarms, stage: str) -> None:
+    alarms.add(
+        "Freshness",
+        metric=_metric("FreshnessMilliseconds", service="embed", stage=stage, statistic="p95"),
+        above=FRESHNESS_MINUTES * 60 * 1000,
+        periods=3,
+        topic=alarms.topics.warning,
+        description=f"For 15 minutes documents have come into the index late: one in twenty more"
+        f" than {FRESHNESS_MINUTES} minutes after its write. Search shows old text. After an"
+        " outage and during a large bulk load this is the backlog; else look for the lane that is"
+        " deep with `embedq stats`, and raise its concurrency or the limit at the provider.",
     )
 
 

@@ -1,7 +1,9 @@
 """Rules of AWS that span several parts of a stage, asked at synth instead of at deployment."""
 
+import math
 from collections.abc import Iterator
 
+from functions.core.control import LONGEST_COOLDOWN_SECONDS
 from functions.core.lane import Lane
 from infrastructure.config_mistakes import Mistake
 from infrastructure.environment_limit import large_environments
@@ -28,6 +30,7 @@ def broken_rules(stage: str, config: StageConfig) -> list[Mistake]:
         *_reserved_names(config),
         *_idle_targets(config),
         *_small_reserves(config),
+        *_small_shares(config),
         *_crowded_dead_letters(config),
         *_contradicting_metadata(config),
         *_shared_tables(config),
@@ -71,6 +74,22 @@ def _small_reserves(config: StageConfig) -> Iterator[Mistake]:
                 ("targets", name, "reserved_concurrency"),
                 f"{target.reserved_concurrency} is less than the lanes' concurrency",
                 f"at least {needed}, the sum of the lanes, or leave it out",
+            )
+
+
+def _small_shares(config: StageConfig) -> Iterator[Mistake]:
+    # Each worker paces itself by its share, and none waits longer than this for a request: with
+    # less of a share, all together would ask for more than the limit.
+    minutes = round(LONGEST_COOLDOWN_SECONDS / 60)
+    for name, target in config.targets.items():
+        workers = config.reserve_of(name)
+        needed = math.ceil(target.tokens_per_request * workers / minutes)
+        if target.tokens_per_minute is not None and target.tokens_per_minute < needed:
+            yield Mistake(
+                ("targets", name, "tokens_per_minute"),
+                f"{target.tokens_per_minute} for {workers} calls of embed at once lets one wait"
+                f" more than {minutes} minutes for a request of {target.tokens_per_request} tokens",
+                f"at least {needed}, or a smaller tokens_per_request, or less concurrency",
             )
 
 

@@ -14,9 +14,9 @@ FOLDER = "sweep"
 TICKS = (Tick("due", minutes=1), Tick("rest", minutes=15))
 TIMEOUT = Duration.seconds(240)
 MEMORY_MB = 512
-# One for each job. A tick that finds both taken is dropped: whoever runs is doing its work, and
-# two that overlap requeue nothing twice.
-RESERVED_CONCURRENCY = 2
+# A run of due that outlasts its minute, the next one, and a place for the rest. A tick that finds
+# all taken is dropped: whoever runs is doing its work, and two that overlap requeue nothing twice.
+RESERVED_CONCURRENCY = 3
 
 
 class SweepFunction(PythonFunction):

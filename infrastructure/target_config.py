@@ -61,7 +61,8 @@ class ConcurrencyConfig(ConfigModel):
 class BulkConfig(ConfigModel):
     """How Lambda reads the bulk lane."""
 
-    batch_size: int = Field(200, ge=1, le=10_000, description="1 to 10000 tasks a call")
+    # SQS would hand out 10,000, but what a run has no time for only goes back and forth.
+    batch_size: int = Field(200, ge=1, le=1000, description="1 to 1000 tasks a call")
     window_seconds: int = Field(5, ge=0, le=300, description="0 to 300")
 
     @model_validator(mode="after")

@@ -44,7 +44,13 @@ def resume(deployment: Deployment, *, target: str | None, part: str, reason: str
     def released(breaker: Breaker, now_ms: int) -> Breaker:
         if not breaker.state.stops_work:
             raise UsageError(f"there is nothing to resume: the {part}'s breaker is {breaker.state}")
-        back = reopening(breaker, reason=reason, now_ms=now_ms, jitter=0.0)
+        back = reopening(
+            breaker,
+            reason=reason,
+            now_ms=now_ms,
+            settings=deployment.target(target).breaker,
+            jitter=0.0,
+        )
         return replace(back, probes=0, told=False)
 
     name = _change(deployment, target, Part(part), reason, released)

@@ -8,7 +8,7 @@ from functions.adapters.opensearch_http import segment
 from functions.core.batches import batches
 from functions.core.document import Document, Unusable, content_hash, read_document
 from functions.core.identity import DocumentId, document_id, entry_id, row_key
-from functions.core.ledger_row import LedgerRow, Status
+from functions.core.ledger_row import LedgerRow
 from functions.core.settings import SourceSettings, TargetSettings
 from ops.deployment import Deployment
 
@@ -54,7 +54,7 @@ def _difference(
         return "the index holds another text or other metadata"
     version = entry["_version"]
     # Rows of documents that were completed long ago have expired.
-    if row is not None and (row.version, row.status) != (version, Status.COMPLETED):
+    if row is not None and (row.version != version or not row.status.is_searchable):
         return f"the index holds version {version}, the ledger says {row.status} at {row.version}"
     return None
 

@@ -61,7 +61,7 @@ def plan_operations(chance: Random, *, count: int, seconds: float) -> tuple[Oper
     A document has one writer, so that its own order is known.
     """
     lives = [_Life(chance) for _ in range(max(1, count // OPERATIONS_PER_DOCUMENT))]
-    planned = []
+    planned: list[Operation] = []
     number = 0
     at = 0.0
     for _ in range(count):

@@ -35,12 +35,9 @@ class State:
 
     @property
     def is_quiet(self) -> bool:
-        return not (
-            any(self.rows[group] for group in OPEN_GROUPS)
-            or sum(self.waiting.values())
-            or sum(self.hidden.values())
-            or self.failed_changes
-        )
+        counts = [self.rows[group] for group in OPEN_GROUPS]
+        counts += [*self.waiting.values(), *self.hidden.values(), self.failed_changes]
+        return not any(counts)
 
     def __str__(self) -> str:
         """Write it for people, in one line."""

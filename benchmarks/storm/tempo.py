@@ -16,11 +16,11 @@ VISIBILITY = "VisibilityTimeout"
 class Tempo:
     """How long things take in a storm."""
 
-    embed_seconds: int = 15
+    embed_seconds: int = 10
     due_seconds: int = 3
     rest_seconds: int = 10
     breaker_seconds: int = 3
-    stuck_seconds: float = 150.0  # longer than the visibility timeout
+    stuck_seconds: float = 100.0  # longer than the visibility timeout
     retry: Mapping[str, Any] = field(default_factory=lambda: RETRY)
     breaker: Mapping[str, Any] = field(default_factory=lambda: BREAKER)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from botocore.exceptions import ClientError
 
@@ -95,6 +96,8 @@ class DynamoDbLedger:
 
     def _swap(self, row: LedgerRow) -> tuple[bool, LedgerRow | None]:
         stored = replace(row, revision=row.revision + 1)
+        # The SDK sends a write again whose answer was lost: by this it knows itself.
+        write_id = {"S": uuid4().hex}
         condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(row_key)"}
         if row.revision:
             condition = _standing_at(row)
@@ -102,7 +105,7 @@ class DynamoDbLedger:
             try:
                 self._client.put_item(
                     TableName=self._table,
-                    Item=to_item(stored),
+                    Item={**to_item(stored), "write_id": write_id},
                     ReturnValuesOnConditionCheckFailure="ALL_OLD",
                     **condition,
                 )
@@ -110,6 +113,8 @@ class DynamoDbLedger:
                 if error.response["Error"]["Code"] != "ConditionalCheckFailedException":
                     raise
                 standing: Any = error.response.get("Item")
+                if standing and standing.get("write_id") == write_id:
+                    return True, stored
                 return False, from_item(standing) if standing else None
         return True, stored
 

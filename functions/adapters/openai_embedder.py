@@ -23,6 +23,8 @@ from functions.core.settings import TargetSettings
 if TYPE_CHECKING:
     from functions.core.entry import Vector
 
+# 429 that is no throttling.
+NO_WAITING_HELPS = ("insufficient_quota", "billing_not_active")
 # Models before the third generation refuse the parameter.
 FIXED_DIMENSIONS = ("text-embedding-ada-002",)
 
@@ -148,7 +150,7 @@ def _status_failure(error: openai.APIStatusError) -> FailureError:
     code = str(error.code or error.type or "")
     message = f"the provider answered {error.status_code} {code}".strip()
     match error.status_code:
-        case 429 if code == "insufficient_quota":
+        case 429 if code in NO_WAITING_HELPS:
             return FailureError(Failure(FailureKind.CONFIGURATION, message))
         case 413 | 429 if error.status_code == 413 or _says_too_large(error):
             return TooLargeRequestError(Failure(FailureKind.INVALID_INPUT, message))
@@ -156,7 +158,7 @@ def _status_failure(error: openai.APIStatusError) -> FailureError:
             return FailureError(
                 Failure(FailureKind.THROTTLED, message, retry_after_seconds(error.response.headers))
             )
-        case 401 | 403 | 404:
+        case 401 | 402 | 403 | 404:
             return FailureError(Failure(FailureKind.CONFIGURATION, message))
         case 408:
             return FailureError(Failure(FailureKind.TIMEOUT, message))

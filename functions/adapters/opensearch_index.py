@@ -16,6 +16,13 @@ from functions.core.identity import EntryId
 MAX_BODY_BYTES = 8_000_000
 # An answer with vectors is large: 300 chunks of 1,536 dimensions are 5 MB.
 MAX_READ_ENTRIES = 5
+# A whole request refused: for its size, for missing rights, or for a missing index.
+REFUSED_AS = {
+    401: FailureKind.CONFIGURATION,
+    403: FailureKind.CONFIGURATION,
+    404: FailureKind.CONFIGURATION,
+    413: FailureKind.RESOURCE,
+}
 READ_FIELDS = "deleted,content_hash,reason,chunks_failed,chunks.hash,chunks.vector"
 
 
@@ -95,7 +102,7 @@ class OpenSearchIndex:
             return self._http.call(method, f"{segment(self._alias)}/{action}", body, query=query)
         except OpenSearchError as error:
             # A missing index, missing rights or a refused body is no document's fault.
-            kind = FailureKind.RESOURCE if error.status == 413 else FailureKind.INDEX_UNAVAILABLE
+            kind = REFUSED_AS.get(error.status, FailureKind.INDEX_UNAVAILABLE)
             # The reason of a refused body may quote the document: only its type is told.
             told = f"OpenSearch answered 400 {error.kind}" if error.status == 400 else str(error)
             raise FailureError(Failure(kind, told)) from error

@@ -62,6 +62,10 @@ class SqsTasks:
         """Return how many messages wait in each queue of a target, hidden ones not counted."""
         return {name: self._depth(url) for name, url in self._queues.get(target, {}).items()}
 
+    def has_queue(self, target: str, queue: str) -> bool:
+        """Tell whether a target has a queue of this name."""
+        return queue in self._queues.get(target, {})
+
     def _depth(self, url: str) -> int:
         with store_failures(f"asking for the depth of queue {url.rsplit('/', 1)[-1]}"):
             answer = self._client.get_queue_attributes(QueueUrl=url, AttributeNames=[DEPTH])

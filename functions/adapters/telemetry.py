@@ -2,8 +2,11 @@
 
 from typing import Any
 
-from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools import Logger
 from aws_lambda_powertools.metrics import MetricUnit
+from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import (
+    AmazonCloudWatchEMFProvider,
+)
 
 from functions.core.names import METRICS_NAMESPACE
 
@@ -39,15 +42,24 @@ def make_logger(service: str) -> Logger:
     return Logger(service=service, location=None)
 
 
-def make_metrics(service: str) -> Metrics:
+class FunctionMetrics(AmazonCloudWatchEMFProvider):
+    """The metrics of one function: `Metrics` of Powertools keeps one set for a whole process."""
+
+    def flush_metrics(self, raise_on_empty_metrics: bool = False) -> None:
+        """Publish what was counted; a run that had nothing to count is no reason to warn."""
+        if self.metric_set:
+            super().flush_metrics(raise_on_empty_metrics)
+
+
+def make_metrics(service: str) -> FunctionMetrics:
     """Make the metrics of a function."""
-    return Metrics(namespace=METRICS_NAMESPACE, service=service)
+    return FunctionMetrics(namespace=METRICS_NAMESPACE, service=service)
 
 
 class PowertoolsTelemetry:
     """Writes to standard output, where CloudWatch picks both up."""
 
-    def __init__(self, logger: Logger, metrics: Metrics) -> None:
+    def __init__(self, logger: Logger, metrics: FunctionMetrics) -> None:
         self._logger = logger
         self._metrics = metrics
 

@@ -62,6 +62,7 @@ class Reconcile:
                 part,
                 target.mappings,
                 now_ms=self.clock(),
+                settings=target.settings,
                 jitter=self.jitter(),
             )
             if after != control.breaker(part):

@@ -45,19 +45,28 @@ def after_probe(
 ) -> Breaker:
     """Let the lanes come back, or wait longer."""
     if failure is None:
-        return reopening(breaker, reason="a probe has passed", now_ms=now_ms, jitter=jitter)
+        return reopening(
+            breaker, reason="a probe has passed", now_ms=now_ms, settings=settings, jitter=jitter
+        )
     return probe_failed(breaker, reason=failure, now_ms=now_ms, settings=settings, jitter=jitter)
 
 
 def advance(
-    breaker: Breaker, part: Part, queues: Iterable[str], *, now_ms: int, jitter: float
+    breaker: Breaker,
+    part: Part,
+    queues: Iterable[str],
+    *,
+    now_ms: int,
+    settings: BreakerSettings,
+    jitter: float,
 ) -> Breaker:
     """Bring the next lanes back while it reopens; close it when all are."""
     if breaker.state is not Circuit.REOPENING or breaker.due_ms > now_ms:
         return breaker
     if breaker.lanes >= len(_steps(part, queues)):
         return closed(breaker, reason="all lanes are back", now_ms=now_ms)
-    return replace(breaker, lanes=breaker.lanes + 1, due_ms=now_ms + lane_delay_ms(jitter))
+    due_ms = now_ms + lane_delay_ms(settings, jitter)
+    return replace(breaker, lanes=breaker.lanes + 1, due_ms=due_ms)
 
 
 def wanted(control: Control, queues: Iterable[str]) -> dict[str, bool]:

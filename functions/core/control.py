@@ -12,8 +12,6 @@ COOLDOWN_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0)
 # However long it asks for: one request in a quarter of an hour harms nobody, and a wrong date
 # in a header must not stop a target for good.
 LONGEST_COOLDOWN_SECONDS = 900.0
-# Between two steps of a breaker that reopens, give or take a half: not all targets together.
-LANE_SECONDS = 60.0
 
 
 class Part(StrEnum):
@@ -145,7 +143,9 @@ def probe_failed(
     return replace(breaker, reason=reason, probes=probes, due_ms=due_ms)
 
 
-def reopening(breaker: Breaker, *, reason: str, now_ms: int, jitter: float) -> Breaker:
+def reopening(
+    breaker: Breaker, *, reason: str, now_ms: int, settings: BreakerSettings, jitter: float
+) -> Breaker:
     """Let the first lanes come back."""
     return replace(
         breaker,
@@ -153,7 +153,7 @@ def reopening(breaker: Breaker, *, reason: str, now_ms: int, jitter: float) -> B
         reason=reason,
         since_ms=now_ms,
         lanes=1,
-        due_ms=now_ms + lane_delay_ms(jitter),
+        due_ms=now_ms + lane_delay_ms(settings, jitter),
         told=True,
     )
 
@@ -192,6 +192,6 @@ def probe_delay_ms(probes: int, settings: BreakerSettings, jitter: float) -> int
     return round(steps[min(probes, len(steps) - 1)] * 1000 * (1 - 0.1 * jitter))
 
 
-def lane_delay_ms(jitter: float) -> int:
+def lane_delay_ms(settings: BreakerSettings, jitter: float) -> int:
     """Return how long to wait for the next lanes to come back."""
-    return round(LANE_SECONDS * 1000 * (0.5 + jitter))
+    return round(settings.lane_seconds * 1000 * (0.5 + jitter))

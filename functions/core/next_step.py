@@ -15,6 +15,9 @@ ATTEMPTS_WHILE_FAILING = 2
 # What nobody is charged for waits longer each time, too.
 FREE_BASE_SECONDS = 4.0
 FREE_CAP_SECONDS = 300.0
+# While the ledger is down nothing can be parked, and each delivery counts. Tripled each time, ten
+# of them last eleven hours, and nobody waits much longer than the outage itself.
+LATER_GROWTH = 3.0
 # The lane is about to be paused, or the run has waited already: in the queue the task would only
 # be received again.
 LANE_WIDE = (FailureKind.PAUSED, FailureKind.THROTTLED, FailureKind.CONFIGURATION)
@@ -79,11 +82,20 @@ def next_step(
         return GiveUp(f"{failure.kind}: {failure.message}", is_permanent=True)
     if not failure.kind.spends_attempt:
         return _wait(failure, tried, settings, jitter)
-    if tried.attempts >= attempts_allowed(policy, failure.kind, is_failing=is_failing):
-        reason = f"{tried.attempts} attempts failed, the last one with {failure.kind}:"
+    reason = f"{tried.attempts} attempts failed, the last one with {failure.kind}:"
+    if not policy.retries(failure.kind):
+        return GiveUp(f"{reason} {failure.message}", is_permanent=False)
+    # Fewer attempts are a loss only where nothing heals afterwards.
+    is_cut = is_failing and settings.heal_hours > 0
+    if tried.attempts >= attempts_allowed(policy, failure.kind, is_failing=is_cut):
         return _exhausted(f"{reason} {failure.message}", tried, settings)
     delay = policy.backoff(failure.kind).delay_seconds(tried.attempts, jitter=jitter)
     return _hide_or_park(max(delay, failure.retry_after_seconds or 0.0), tried, settings)
+
+
+def later_seconds(receives: int) -> float:
+    """Return for how long a message goes back while the ledger can be neither read nor written."""
+    return FREE_BASE_SECONDS * LATER_GROWTH ** (min(receives, MAX_RECEIVES) - 1)
 
 
 def attempts_allowed(policy: RetryPolicy, kind: FailureKind, *, is_failing: bool) -> int:

@@ -119,6 +119,9 @@ class TaskQueue(Protocol):
     def waiting(self, target: str) -> dict[str, int]:
         """Return how many messages wait in each queue of a target, hidden ones not counted."""
 
+    def has_queue(self, target: str, queue: str) -> bool:
+        """Tell whether a target has a queue of this name: settings change, rows stay."""
+
 
 class Embedder(Protocol):
     def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:

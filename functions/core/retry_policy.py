@@ -55,11 +55,13 @@ class RetryPolicy(Backoff):
     def backoff(self, kind: FailureKind) -> Backoff:
         return self.kinds.get(kind, self)
 
+    def retries(self, kind: FailureKind) -> bool:
+        """Tell whether a failure of this kind is tried again at all."""
+        return self.retryable is None or kind in self.retryable
+
     def attempts_of(self, kind: FailureKind) -> int:
         """Return how many attempts a failure of this kind is given."""
-        if self.retryable is not None and kind not in self.retryable:
-            return 1
-        return self.backoff(kind).max_attempts
+        return self.backoff(kind).max_attempts if self.retries(kind) else 1
 
 
 MINUTE = 60.0

@@ -43,6 +43,8 @@ class BreakerSettings(Frozen):
     failure_ratio: float = 0.5
     # From opening to the first probe, and from one failed probe to the next; the last repeats.
     probe_after_seconds: tuple[float, ...] = (30.0, 60.0, 120.0, 300.0)
+    # From one lane that comes back to the next, after a probe has passed.
+    lane_seconds: float = 60.0
 
 
 class TargetSettings(Frozen):

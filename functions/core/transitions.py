@@ -97,6 +97,7 @@ def _failed(row: LedgerRow, reason: str, now_ms: int) -> LedgerRow:
         row,
         status=Status.FAILED,
         failed_ms=now_ms,
+        parked=False,
         reason=reason[:MAX_MESSAGE_CHARACTERS],
         content_hash=None,
     )
@@ -152,6 +153,7 @@ def _closed(row: LedgerRow) -> LedgerRow:
     return replace(
         row,
         next_attempt_ms=None,
+        parked=False,
         waits=0,
         heals=0,
         failing_since_ms=None,

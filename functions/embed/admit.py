@@ -5,7 +5,14 @@ from enum import StrEnum
 
 from functions.core.failure import Failure, FailureKind
 from functions.core.ledger_row import LedgerRow, Status
-from functions.core.next_step import GiveUp, Heal, next_step
+from functions.core.next_step import (
+    LAST_HIDING_RECEIVE,
+    GiveUp,
+    Heal,
+    Park,
+    later_seconds,
+    next_step,
+)
 from functions.core.ports import Message
 from functions.core.retry_policy import RetrySettings
 from functions.core.task import Task
@@ -59,7 +66,7 @@ def admit(
     elif not row.status.is_open:
         return Admission(Verdict.DONE)
     elif _died(row, message, retry, run_seconds, now_ms):
-        return _suspect(row, retry, now_ms)
+        return _suspect(row, message, retry, now_ms)
     started = start(
         row,
         receive_count=message.receive_count,
@@ -69,15 +76,18 @@ def admit(
     return Admission(Verdict.WORK, started)
 
 
-def _suspect(row: LedgerRow, retry: RetrySettings, now_ms: int) -> Admission:
+def _suspect(row: LedgerRow, message: Message, retry: RetrySettings, now_ms: int) -> Admission:
     # Pending until its turn: only the one that is worked alone is charged for the next death.
-    row = hand_back(spend(replace(row, stashed=True), DIED, now_ms=now_ms))
+    died = replace(row, stashed=True, receive_count=message.receive_count)
+    row = hand_back(spend(died, DIED, now_ms=now_ms))
     step = next_step(DIED, tried(row, now_ms=now_ms), retry, document_type=row.type)
     settled = settle(row, step, content_hash=None, now_ms=now_ms)
     match step:
         case GiveUp():
             return Admission(Verdict.DEAD, settled)
         case Heal():
+            return Admission(Verdict.WAITS, settled)
+        case Park() if message.receive_count >= LAST_HIDING_RECEIVE:
             return Admission(Verdict.WAITS, settled)
         case _:
             # It has waited for the visibility timeout already.
@@ -95,4 +105,5 @@ def _died(
     if row.status is not Status.PROCESSING or message.receive_count <= row.receive_count:
         return False
     away_ms = now_ms - (row.last_attempt_ms or now_ms)
-    return away_ms > (3 * run_seconds + retry.max_hide_seconds) * 1000
+    hidden = max(retry.max_hide_seconds, later_seconds(row.receive_count))
+    return away_ms > (3 * run_seconds + hidden) * 1000

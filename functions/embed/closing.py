@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from functions.core.announcement import announcement, is_announced
-from functions.core.failure import Failure, FailureError
+from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import RowKey
 from functions.core.ledger_row import LedgerRow
+from functions.core.next_step import later_seconds
 from functions.core.ports import Announcer, Clock, Ledger, Message, Telemetry
 from functions.core.retry_policy import RetrySettings
 from functions.embed.ending import (
@@ -25,8 +26,7 @@ from functions.embed.job import Job
 
 # Another run, of a newer version or of a copy, has closed the row meanwhile.
 OVERTAKEN = Conclusion("task_superseded", "TasksSuperseded")
-# Until a store that is down is asked again, if a message tells nothing about it.
-LATER_SECONDS = 4.0
+UNTOLD = Failure(FailureKind.STORE_UNAVAILABLE, "EventBridge did not take the event of its end")
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,7 @@ class Closing:
                 }
                 for key in self.announce([c.row for c in conclusions.values() if c.row]):
                     # Not closed before it is told: the task comes again, and finds its entry.
-                    returned.append(self.later(waiting.pop(key).message))
-                    del conclusions[key]
+                    conclusions[key] = self._conclude(waiting[key].row, Failed(UNTOLD))
                 rows = [c.row for c in conclusions.values() if c.row is not None]
                 lost = self.ledger.write(rows).lost
                 for key, conclusion in conclusions.items():
@@ -69,6 +68,8 @@ class Closing:
                         waiting[key] = replace(job, row=now)
                     else:
                         self._conclude_message(job, endings[key], OVERTAKEN)
+                        if now is not None and _is_dead(now, job):
+                            returned.append(Returned(job.message, 0))
         except FailureError as error:
             self.telemetry.event("ledger_failed", failure=str(error), tasks=len(waiting))
             # The tasks come again, and find their entries in the index.
@@ -88,8 +89,8 @@ class Closing:
 
     def later(self, message: Message) -> Returned:
         """Give a message back for a while, longer the more often it was delivered."""
-        seconds = LATER_SECONDS * 2.0 ** (message.receive_count - 1) * (1 - self.jitter() / 2)
-        return Returned(message, min(seconds, self.retry.max_hide_seconds))
+        seconds = later_seconds(message.receive_count)
+        return Returned(message, seconds * (1 - self.jitter() / 2))
 
     def gives_up(self, row: LedgerRow, failure: Failure) -> bool:
         """Tell whether this failure would be the document's last."""
@@ -116,6 +117,11 @@ class Closing:
         if conclusion.again_in_seconds is None:
             return []
         return [Returned(job.message, conclusion.again_in_seconds)]
+
+
+def _is_dead(row: LedgerRow, job: Job) -> bool:
+    """Tell whether another copy has given this very task up: its message is to die, too."""
+    return row.version == job.task.version and row.status.is_failed and not row.is_healing
 
 
 def _is_still_ours(row: LedgerRow, job: Job, ending: Ending) -> bool:

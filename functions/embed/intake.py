@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from functions.core.ledger_row import LedgerRow
+from functions.core.next_step import later_seconds
 from functions.core.ports import Clock, Ledger, Message, Telemetry
 from functions.core.retry_policy import RetrySettings
 from functions.core.task import MalformedTaskError, Task, parse_task
@@ -92,8 +93,10 @@ class Intake:
                 key: self._admit(one, rows[key], run_seconds) for key, one in waiting.items()
             }
             for key in self.announce([a.row for a in admissions.values() if a.row is not None]):
-                # Not closed before it is told: the message comes again at once.
-                admitted.dead.append(Returned(waiting.pop(key).message, 0))
+                # Not closed before it is told: the message comes again.
+                message = waiting.pop(key).message
+                delay = later_seconds(message.receive_count)
+                admitted.dead.append(Returned(message, delay))
                 del admissions[key]
             swapped = self.ledger.write([a.row for a in admissions.values() if a.row is not None])
             for key, admission in admissions.items():

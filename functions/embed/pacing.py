@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from functions.core.control import LONGEST_COOLDOWN_SECONDS
 from functions.core.ports import Allowance, Budget
 from functions.core.settings import TargetSettings
 
-MINUTE_MS = 60_000
 UNTOLD = Allowance()
 
 
@@ -23,13 +23,16 @@ def ready_ms(pace: Pace, tokens: int, target: TargetSettings) -> int:
     """Return when a request of so many tokens may be sent.
 
     The headers tell about the whole account, so they decide where there are any. The settings
-    are for providers without them: each worker then takes its share.
+    are for providers without them: each worker then takes its share. As after a 429, one try in
+    a quarter of an hour harms nobody, and a day in a header must not stop a worker for a day.
     """
     allowance = pace.allowance
     if allowance.requests is None and allowance.tokens is None:
-        return pace.asked_ms + _share_ms(pace, target)
-    waits = (_refill_seconds(allowance.requests, 1), _refill_seconds(allowance.tokens, tokens))
-    return pace.answered_ms + round(max(waits) * 1000)
+        since_ms, seconds = pace.asked_ms, _share_seconds(pace, target)
+    else:
+        waits = (_refill_seconds(allowance.requests, 1), _refill_seconds(allowance.tokens, tokens))
+        since_ms, seconds = pace.answered_ms, max(waits)
+    return since_ms + round(min(seconds, LONGEST_COOLDOWN_SECONDS) * 1000)
 
 
 def _refill_seconds(budget: Budget | None, needed: int) -> float:
@@ -43,12 +46,12 @@ def _refill_seconds(budget: Budget | None, needed: int) -> float:
     return budget.reset_seconds * missing / (budget.limit - budget.left)
 
 
-def _share_ms(pace: Pace, target: TargetSettings) -> int:
+def _share_seconds(pace: Pace, target: TargetSettings) -> float:
     if not pace.asked_ms:
-        return 0
+        return 0.0
     waits = [0.0]
     if target.requests_per_minute:
-        waits.append(MINUTE_MS * target.workers / target.requests_per_minute)
+        waits.append(60 * target.workers / target.requests_per_minute)
     if target.tokens_per_minute:
-        waits.append(MINUTE_MS * target.workers * pace.tokens / target.tokens_per_minute)
-    return round(max(waits))
+        waits.append(60 * target.workers * pace.tokens / target.tokens_per_minute)
+    return max(waits)

@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from functions.core.entry import Chunk, Entry
-from functions.core.failure import Failure, FailureError
+from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import RowKey
-from functions.core.ledger_row import LedgerRow
 from functions.core.ports import Embedder, Stash, Telemetry, VectorIndex
 from functions.core.settings import TargetSettings
 from functions.embed.chunking import count_tokens
@@ -15,7 +14,7 @@ from functions.embed.ending import Failed, Untouched
 from functions.embed.job import Prepared
 from functions.embed.packing import Piece
 from functions.embed.run_time import RunTime
-from functions.embed.vectorize import BLAMED, Buying, Vectors, vectorize
+from functions.embed.vectorize import Buying, Vectors, vectorize
 
 if TYPE_CHECKING:
     from functions.core.entry import Vector
@@ -79,10 +78,9 @@ class Payment:
             max_tokens=self.target.tokens_per_request,
             patience=max(prepared.job.row.timeouts for prepared in load),
             is_failing=self.is_failing(),
-            doubted=frozenset(n for n, one in enumerate(load) if _was_blamed(one.job.row)),
         )
         bought = vectorize(pieces, self.embedder, buying, time)
-        if bought.blamed is not None:
+        if bought.blamed is not None and bought.blamed.kind is FailureKind.CONFIGURATION:
             self.blame(bought.blamed)
         self._tell(load, pieces, bought)
         paid: list[Paid] = []
@@ -158,14 +156,6 @@ class Payment:
             Piece(digest, text, count_tokens(text, most=self.target.chunk_tokens), number)
             for digest, (text, number) in texts.items()
         ]
-
-
-def _was_blamed(row: LedgerRow) -> bool:
-    """Tell whether its last failure was taken for a fault of the settings.
-
-    A breaker has opened since, and a probe has passed it: it is the document after all.
-    """
-    return bool(row.errors) and row.errors[-1].message.startswith(BLAMED)
 
 
 def _mine(prepared: Prepared, vectors: Mapping[str, "Vector"]) -> dict[str, "Vector"]:

@@ -7,8 +7,8 @@ from functions.core.entry import Tombstone
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import DocumentId
 from functions.core.ports import Clock, Embedder, VectorIndex
+from functions.embed.vectorize import HARMLESS
 
-TEXT = "probe"
 TIMEOUT_SECONDS = 20.0
 # Under a name that no source has, and deleted from the start: no search finds it.
 SOURCE, DOCUMENT = "embedq", DocumentId("probe")
@@ -30,6 +30,9 @@ def _told(attempt: Callable[[], Failure | None]) -> str | None:
         failure = attempt()
     except FailureError as error:
         failure = error.failure
+    except Exception as error:  # noqa: BLE001
+        # The other part is to be heard, too.
+        return f"unexpected {type(error).__name__}: {error}"
     # Throttling is an answer, and the cooldown knows what to do with it.
     if failure is None or failure.kind is FailureKind.THROTTLED:
         return None
@@ -37,7 +40,7 @@ def _told(attempt: Callable[[], Failure | None]) -> str | None:
 
 
 def _embed(embedder: Embedder) -> Failure | None:
-    embedder.embed([TEXT], timeout_seconds=TIMEOUT_SECONDS)
+    embedder.embed([HARMLESS], timeout_seconds=TIMEOUT_SECONDS)
     return None
 
 

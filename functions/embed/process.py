@@ -218,9 +218,9 @@ class Embed:
         The version stays: were the send to fail, the same message would try the same again.
         """
         rows = [replace(job.row, lane=Lane.NORMAL, status=Status.PENDING) for job in jobs]
-        stored = self.ledger.write(rows).stored
-        unsent = {task.row_key for task in self.queue.send([row.task for row in stored.values()])}
-        for row in stored.values():
+        moved = list(self.ledger.write(rows).stored.values())
+        unsent = {task.row_key for task in self.queue.send([row.task for row in moved])}
+        for row in moved:
             self.telemetry.event("task_moved", **row.task.log_fields())
         return [self.closing.later(job.message) for job in jobs if job.key in unsent]
 

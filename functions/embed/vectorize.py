@@ -19,9 +19,8 @@ from functions.embed.run_time import RunTime
 if TYPE_CHECKING:
     from functions.core.entry import Vector
 
-# So many documents refused, and none taken: it is not them.
-REFUSED_DOCUMENTS = 3
-BLAMED = "the provider refused all"
+# What no provider refuses for what it says.
+HARMLESS = "probe"
 # So many chunks of a document refused, and none taken: it is the whole of it.
 REFUSED_CHUNKS = 3
 
@@ -39,7 +38,7 @@ class Vectors:
     tokens: dict[str, int] = field(default_factory=dict)
     taken: set[int] = field(default_factory=set)  # documents with a chunk that was paid
     refused: Counter[int] = field(default_factory=Counter)  # chunks refused, by document
-    blamed: Failure | None = None  # what was taken for a fault of the settings
+    blamed: Failure | None = None  # what is wrong instead of the documents
     requests: int = 0
     unexpected: list[Exception] = field(default_factory=list)
 
@@ -51,8 +50,6 @@ class Buying:
     max_tokens: int
     patience: int = 0  # how often a document among these has waited in vain
     is_failing: bool = False  # most requests fail: smaller ones lose less
-    # Documents whose refusal was blamed on the settings before, and the settings proved well.
-    doubted: frozenset[int] = frozenset()
 
 
 def vectorize(
@@ -77,7 +74,8 @@ def vectorize(
         if failure is not None and failure.kind in STOPS_ALL:
             _fail(result, [piece for rest in waiting for piece in rest], failure)
             break
-    _blame_the_settings(result, pieces, buying.doubted)
+    if result.refused and not result.paid:
+        _find_the_guilty(result, embedder, time)
     return result
 
 
@@ -112,16 +110,23 @@ def _buy(
     return None
 
 
-def _blame_the_settings(result: Vectors, pieces: Sequence[Piece], doubted: frozenset[int]) -> None:
-    """Charge no document when the provider refuses all of many: a wrong parameter does that."""
-    refused = {p.document for p in pieces if _is_refused(result.failed.get(p.hash))} - doubted
-    if len(refused) >= REFUSED_DOCUMENTS and not result.paid:
+def _find_the_guilty(result: Vectors, embedder: Embedder, time: RunTime) -> None:
+    """Ask for a harmless text where all was refused: a wrong setting refuses that, too."""
+    timeout = time.timeout_seconds(0)
+    if time.is_too_short(timeout):
+        return
+    result.requests += 1
+    try:
+        embedder.embed([HARMLESS], timeout_seconds=timeout)
+    except RefusedRequestError as error:
+        message = f"the provider refuses even a harmless text: {error.failure.message}"
+        result.blamed = Failure(FailureKind.CONFIGURATION, message)
+    except FailureError as error:
+        # It cannot be told now, and nobody is called guilty for that.
+        result.blamed = error.failure
+    if result.blamed is not None:
         for digest, failure in result.failed.items():
             if _is_refused(failure):
-                result.blamed = Failure(
-                    FailureKind.CONFIGURATION,
-                    f"{BLAMED} {len(refused)} documents: {failure.message}",
-                )
                 result.failed[digest] = result.blamed
 
 

@@ -47,7 +47,7 @@ def build_sweep(
     """Put the step together."""
     tools = Tools(
         walk=Walk(ledger, cursors),
-        guards=Guards(control, queue, telemetry, frozenset(one.name for one in targets)),
+        guards=Guards(control, queue, telemetry, clock, frozenset(one.name for one in targets)),
         requeue=Requeue(ledger, queue, telemetry, clock),
         canary=Canary(ledger, wait),
         telemetry=telemetry,

@@ -1,8 +1,10 @@
 """One of many goes first: a mass requeue into something broken would only fail as a mass."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from functions.core.failure import FailureKind
+from functions.core.identity import RowKey
 from functions.core.ledger_row import LedgerRow
 from functions.core.ports import Ledger
 from functions.sweep.ports import Wait
@@ -18,14 +20,23 @@ class Canary:
     ledger: Ledger
     wait: Wait
 
-    def comes_through(self, sent: LedgerRow, seconds: float) -> bool:
-        """Wait for the end of a row that was sent; tell whether it was a good one."""
-        for _ in range(max(1, round(min(seconds, CANARY_SECONDS) / POLL_SECONDS))):
+    def verdicts(self, sent: Iterable[RowKey], seconds: float) -> dict[RowKey, bool]:
+        """Wait for the ends of rows that were sent; tell of each that is known if it is good.
+
+        One that is still open after the time only waits for its turn, or is large.
+        """
+        open_, known = set(sent), dict[RowKey, bool]()
+        for _ in range(round(seconds / POLL_SECONDS)):
+            if not open_:
+                break
             self.wait(POLL_SECONDS)
-            verdict = judge(self.ledger.read([sent.row_key]).get(sent.row_key))
-            if verdict is not None:
-                return verdict
-        return False
+            rows = self.ledger.read(open_)
+            for key in list(open_):
+                verdict = judge(rows.get(key))
+                if verdict is not None:
+                    known[key] = verdict
+                    open_.discard(key)
+        return known
 
 
 def judge(row: LedgerRow | None) -> bool | None:

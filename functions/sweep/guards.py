@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from functions.core.control import Control
 from functions.core.failure import FailureError
-from functions.core.ports import ControlStore, Listed, TaskQueue, Telemetry
+from functions.core.ports import Clock, ControlStore, Listed, TaskQueue, Telemetry
 from functions.sweep.holds import Hold, Rule, Situation
 
 
@@ -16,6 +16,7 @@ class Guards:
     control: ControlStore
     queue: TaskQueue
     telemetry: Telemetry
+    clock: Clock
     targets: Collection[str]
 
     def view(self, rule: Rule) -> "View":
@@ -24,7 +25,7 @@ class Guards:
 
     def situation(self, target: str) -> Situation:
         """Tell how it stands with a target now."""
-        return Situation(self._control_of(target), self.queue.waiting(target))
+        return Situation(self._control_of(target), self.queue.waiting(target), self.clock())
 
     def tell(self, target: str, queue: str, hold: Hold) -> None:
         """Log why rows stay where they are."""
@@ -51,16 +52,16 @@ class View:
 
     def allows(self, listed: Listed) -> bool:
         """Tell whether a row may be sent; say once why not."""
-        target, source, _ = listed.row_key.split("/", 2)
-        hold = self._hold(target, source, listed)
+        target = listed.row_key.split("/", 1)[0]
+        hold = self._hold(target, listed)
         if hold is not None and (target, listed.lane, hold) not in self._told:
             self._told.add((target, listed.lane, hold))
             self._guards.tell(target, listed.lane, hold)
         return hold is None
 
-    def _hold(self, target: str, source: str, listed: Listed) -> Hold | None:
+    def _hold(self, target: str, listed: Listed) -> Hold | None:
         if target not in self._guards.targets:
             return Hold.UNDEPLOYED
         if target not in self._situations:
             self._situations[target] = self._guards.situation(target)
-        return self._rule(self._situations[target], listed.lane, source)
+        return self._rule(self._situations[target], listed)

@@ -6,11 +6,15 @@ from enum import StrEnum
 
 from functions.core.control import Circuit, Control
 from functions.core.lane import Lane, queue_name
+from functions.core.ports import Listed
 
 # With more messages than this, a lane has a backlog.
 MAX_WAITING = 1000
 # Up to one batch in the live lanes is what a busy hour always has; more is work that comes first.
 QUIET_WAITING = 10
+# After so long healing no longer waits for a quiet hour: a stage that is always busy has none,
+# and its failed documents would neither heal nor come to an end.
+OVERDUE_MS = 30 * 60 * 1000
 
 
 class Hold(StrEnum):
@@ -19,6 +23,7 @@ class Hold(StrEnum):
     UNDEPLOYED = "its target is not deployed"
     STOPPED = "a breaker has stopped its lane"
     TROUBLED = "a breaker of its target is not closed"
+    RELEASED = "a breaker of its target was not closed all the while"
     BACKLOG = "its lane has a backlog"
     BUSY = "the live lanes are not quiet"
     UNPROVEN = "the first of many did not come through"
@@ -30,6 +35,7 @@ class Situation:
 
     control: Control
     waiting: Mapping[str, int]  # messages by queue
+    now_ms: int
 
     def stops(self, lane: Lane) -> bool:
         """Tell whether the lane is paused, or about to be; deletes need no provider."""
@@ -42,6 +48,11 @@ class Situation:
         return states != {Circuit.CLOSED}
 
     @property
+    def settled_ms(self) -> int:
+        """Tell since when both breakers are as they are."""
+        return max(self.control.provider.since_ms, self.control.index.since_ms)
+
+    @property
     def is_quiet(self) -> bool:
         """Tell whether the live lanes have no more than the next batch waiting."""
         live = sum(depth for name, depth in self.waiting.items() if _is_live(name))
@@ -51,35 +62,44 @@ class Situation:
         return self.waiting.get(queue_name(lane, source), 0) > MAX_WAITING
 
 
-# Situation, lane and source of a row -> why it is held back, if it is.
-Rule = Callable[[Situation, Lane, str], Hold | None]
+# Situation of a target and one of its rows -> why that is held back, if it is.
+Rule = Callable[[Situation, Listed], Hold | None]
 
 
-def due_rule(situation: Situation, lane: Lane, source: str) -> Hold | None:  # noqa: ARG001
+def due_rule(situation: Situation, listed: Listed) -> Hold | None:
     """Hold a parked row while it would only wait in a paused lane.
 
     A backlog does not hold it: it has no message, and the tail is where it belongs.
     """
-    return Hold.STOPPED if situation.stops(lane) else None
+    return Hold.STOPPED if situation.stops(listed.lane) else None
 
 
-def stuck_rule(situation: Situation, lane: Lane, source: str) -> Hold | None:
-    """Hold an open row that has a good reason to wait: it is not stuck.
+def stuck_rule(due_ms: int) -> Rule:
+    """Make the rule for rows that nothing has touched since then."""
 
-    A backlog longer than the threshold would be requeued to its own tail, for ever.
-    """
+    def rule(situation: Situation, listed: Listed) -> Hold | None:
+        """Hold an open row that has a good reason to wait: it is not stuck.
+
+        A backlog longer than the threshold would be requeued to its own tail, for ever.
+        """
+        if situation.is_troubled:
+            return Hold.TROUBLED
+        if situation.settled_ms > due_ms:
+            return Hold.RELEASED
+        return Hold.BACKLOG if situation.has_backlog(listed.lane, source_of(listed)) else None
+
+    return rule
+
+
+def healing_rule(situation: Situation, listed: Listed) -> Hold | None:
+    """Hold a failed row while there is anything better to do, but not for ever."""
     if situation.is_troubled:
         return Hold.TROUBLED
-    return Hold.BACKLOG if situation.has_backlog(lane, source) else None
-
-
-def healing_rule(situation: Situation, lane: Lane, source: str) -> Hold | None:
-    """Hold a failed row while there is anything better to do."""
-    if situation.is_troubled:
-        return Hold.TROUBLED
-    if situation.has_backlog(healing_lane(lane), source):
+    if situation.has_backlog(healing_lane(listed.lane), source_of(listed)):
         return Hold.BACKLOG
-    return None if situation.is_quiet else Hold.BUSY
+    # A delete costs next to nothing, and is in nobody's way.
+    is_urgent = listed.lane is Lane.DELETE or situation.now_ms - listed.due_ms > OVERDUE_MS
+    return None if is_urgent or situation.is_quiet else Hold.BUSY
 
 
 def healing_lane(lane: Lane) -> Lane:
@@ -88,6 +108,11 @@ def healing_lane(lane: Lane) -> Lane:
     A sequential source has no other lane, and a delete needs no provider.
     """
     return lane if lane in (Lane.SEQUENTIAL, Lane.DELETE) else Lane.BULK
+
+
+def source_of(listed: Listed) -> str:
+    """Read the source from a row's key."""
+    return listed.row_key.split("/", 2)[1]
 
 
 def _is_live(queue: str) -> bool:

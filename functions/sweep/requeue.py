@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from functions.core.batches import batches
 from functions.core.identity import RowKey
-from functions.core.lane import Lane
+from functions.core.lane import Lane, queue_name
 from functions.core.ledger_row import LedgerRow, Status, next_version
 from functions.core.ports import Clock, Ledger, TaskQueue, Telemetry
 from functions.core.transitions import new_life
@@ -55,7 +55,8 @@ class Requeue:
 
         Of two that send the same row at once, the ledger lets one win.
         """
-        stored = self.ledger.write([owed(row, now_ms=self.clock()) for row in rows]).stored
+        mine = [self._in_a_lane_that_is_there(row) for row in rows]
+        stored = self.ledger.write([owed(row, now_ms=self.clock()) for row in mine]).stored
         unsent = {task.row_key for task in self.queue.send([row.task for row in stored.values()])}
         for key in unsent:
             self.telemetry.event("task_not_sent", row_key=key)
@@ -80,5 +81,15 @@ class Requeue:
         if row is None:
             return False
         # A person's retry starts anew; a source that is sequential has no other lane.
-        wanted = row.lane if row.lane is Lane.SEQUENTIAL else lane
+        wanted = row.lane if self._is_sequential(row) else lane
         return bool(self.send([replace(new_life(row), lane=wanted)]))
+
+    def _in_a_lane_that_is_there(self, row: LedgerRow) -> LedgerRow:
+        if row.lane is not Lane.SEQUENTIAL or self._is_sequential(row):
+            return row
+        return replace(row, lane=Lane.NORMAL)
+
+    def _is_sequential(self, row: LedgerRow) -> bool:
+        """Tell whether its source still is: the queue goes with the setting, the row stays."""
+        name = queue_name(Lane.SEQUENTIAL, row.source)
+        return row.lane is Lane.SEQUENTIAL and self.queue.has_queue(row.target, name)

@@ -39,7 +39,7 @@ class Stuck:
             Group.OPEN,
             due_ms=due_ms,
             seconds_left=seconds_left,
-            wanted=self.tools.guards.view(stuck_rule).allows,
+            wanted=self.tools.guards.view(stuck_rule(due_ms)).allows,
         ):
             stuck = [row for row in rows if is_due(row, Group.OPEN, due_ms)]
             over = [row for row in stuck if is_exhausted(row, self.retry[row.target])]

@@ -42,6 +42,7 @@ class MemoryQueues:
         self._visibility_ms = visibility_seconds * 1000
         self._max_receive_count = max_receive_count
         self._queues: dict[str, _Queue] = {}
+        self.gone: set[str] = set()  # queues of former settings; all others come with their use
         self._numbers = count(1)
 
     @property
@@ -50,16 +51,19 @@ class MemoryQueues:
         return [name for name in self._queues if not name.endswith(DEAD_LETTERS)]
 
     def send(self, tasks: Sequence[Task]) -> list[Task]:
-        """Send tasks to their lanes; all are accepted."""
+        """Send tasks to their lanes; all are accepted that have one."""
+        refused = []
         for task in tasks:
-            name = f"{task.target}/{task.queue}"
+            if not self.has_queue(task.target, task.queue):
+                refused.append(task)
+                continue
             self.put(
-                name,
+                f"{task.target}/{task.queue}",
                 task.to_json(),
                 group=task.group if task.lane.is_fifo else None,
                 deduplication_id=task.deduplication_id if task.lane.is_fifo else None,
             )
-        return []
+        return refused
 
     def put(self, name: str, body: str, *, group: str | None, deduplication_id: str | None) -> None:
         """Send one message; a known deduplication id is swallowed for five minutes."""
@@ -115,6 +119,10 @@ class MemoryQueues:
             for name in self.names
             if name.startswith(f"{target}/")
         }
+
+    def has_queue(self, target: str, queue: str) -> bool:
+        """Tell whether a target has a queue of this name."""
+        return f"{target}/{queue}" not in self.gone
 
     def depth(self, name: str) -> int:
         """Count the messages of a queue, hidden ones too."""

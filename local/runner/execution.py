@@ -50,6 +50,11 @@ class Execution:
         return not self._is_closed.is_set()
 
     @property
+    def is_in_work(self) -> bool:
+        """Tell whether its process has started, and nobody has killed it."""
+        return self._is_ready.is_set() and self.is_alive and not self.was_killed
+
+    @property
     def pid(self) -> int:
         """Return the process id."""
         return self._process.pid if self._process else 0

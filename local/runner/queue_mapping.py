@@ -69,7 +69,8 @@ class QueueMapping:
         if held == self._limit:
             self.wiring.switch.settle(enabled=False)
             self.wiring.switch.wait_until_on(SWITCH_SECONDS)
-        self._slots.release(held)
+        if held:
+            self._slots.release(held)
 
     def _poll(self) -> list[Record]:
         try:

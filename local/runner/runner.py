@@ -114,12 +114,12 @@ class Runner:
         return self._pools[function].kill_one()
 
     def kill_busy(self, folder: str, chance: Random) -> bool:
-        """Kill a process that works, by chance, of the functions of a folder; False if none does.
+        """Kill a process in the middle of its work, by chance, of a folder; False if none works.
 
         It may come to its end before the signal does: `killed_invocations` tells how many did not.
         """
         pools = [pool for pool in self._pools.values() if pool.function.folder == folder]
-        busy = [execution for pool in pools for execution in pool.busy()]
+        busy = [one for pool in pools for one in pool.busy() if one.is_in_work]
         if not busy:
             return False
         chance.choice(busy).kill()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from functions.adapters.dynamodb_ledger import OPEN_SHARDS, shard_of
+from functions.adapters.dynamodb_ledger import OPEN_SHARDS, DynamoDbLedger, shard_of
 from functions.core.identity import DocumentId
 from functions.core.ledger_row import LedgerRow, Status
 from tests.builders import NOW_MS, make_row
@@ -94,6 +94,23 @@ def test_shards_are_spread(table: LedgerTable) -> None:
 
     shards = {row["open_shard"]["S"] for row in open_rows(table)}
     assert shards == {f"open-{number:02}" for number in range(OPEN_SHARDS)}
+
+
+def test_write_that_meets_itself_has_won(table: LedgerTable) -> None:
+    """R31: the SDK sends a write again whose answer was lost; that is no other writer."""
+    row = make_row(revision=0)
+
+    class Twice:
+        """A client whose first answer is lost on the way."""
+
+        def put_item(self, **request: Any) -> Any:
+            table.client.put_item(**request)
+            return table.client.put_item(**request)
+
+    ledger = DynamoDbLedger(Twice(), table.name)  # type: ignore[arg-type]
+
+    assert ledger.write([row]).stored == {row.row_key: replace(row, revision=1)}
+    assert list(table.ledger.write([row]).lost) == [row.row_key]
 
 
 @pytest.mark.engines

@@ -1,12 +1,12 @@
 """Stories of what fails and what becomes of it, on the in-memory engines."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from functions.core.control import Circuit
 from functions.core.entry import Entry, Tombstone, WriteResult
 from functions.core.failure import Failure, FailureError, FailureKind
-from functions.core.identity import EntryId
+from functions.core.identity import EntryId, RowKey
 from functions.core.ledger_row import LedgerRow, Status
 from functions.core.ports import Embedded, Swapped
 from functions.core.retry_policy import RetrySettings
@@ -207,3 +207,53 @@ def test_wrong_key_charges_nobody_and_opens_the_breaker(
     pipeline.drain()
     assert len(texts(pipeline)) == 30
     assert pipeline.queues.dead_letters() == []
+
+
+def test_ledger_that_is_down_for_hours_loses_nothing_and_charges_nobody() -> None:
+    """R22 R31: the last deliveries are used slowly; no message dies while nobody can say why."""
+
+    class DownLedger(MemoryLedger):
+        is_down = False
+
+        def read(self, keys: Iterable[RowKey]) -> dict[RowKey, LedgerRow]:
+            if self.is_down:
+                raise FailureError(Failure(FailureKind.STORE_UNAVAILABLE, "down"))
+            return super().read(keys)
+
+    ledger = DownLedger()
+    pipeline = make_pipeline(ledger=ledger)
+    write(pipeline, "a", "hello")
+    pipeline.deliver_new()
+    ledger.is_down = True
+    for _ in range(4 * 60):
+        pipeline.run("default/normal")
+        pipeline.clock.advance(60)
+    ledger.is_down = False
+    assert pipeline.queues.dead_letters() == []
+
+    pipeline.drain()
+
+    done = row(pipeline, "a")
+    assert (done.status, done.attempts) == (Status.COMPLETED, 1)
+
+
+def test_events_that_nobody_takes_for_hours_lose_nothing() -> None:
+    """R27 R31: the ledger says what each document waits for; none dies unexplained."""
+    pipeline = make_pipeline()
+    pipeline.announcer.refuses = 10_000
+    for number in range(5):
+        write(pipeline, f"{number}", f"text {number}")
+    pipeline.deliver_new()
+    for _ in range(3 * 60):
+        pipeline.run("default/normal")
+        pipeline.sweep("due")
+        pipeline.clock.advance(60)
+    rows = pipeline.ledger.rows.values()
+    assert pipeline.queues.dead_letters() == []
+    assert {row.errors[-1].kind for row in rows} == {"store_unavailable"}
+
+    pipeline.announcer.refuses = 0
+    pipeline.drain()
+
+    assert {(row.status, row.attempts) for row in rows} == {(Status.COMPLETED, 1)}
+    assert pipeline.telemetry.metrics["ChunksPaid"] == 5

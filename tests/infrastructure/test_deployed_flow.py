@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from functions.adapters.telemetry import make_metrics
 from tests.infrastructure.deployment import Deployed
 
 pytestmark = pytest.mark.deploy
@@ -31,10 +30,6 @@ def run(deployed: Deployed, monkeypatch: pytest.MonkeyPatch) -> Callable[..., An
         variables = {**deployed.environment, **deployed.function_environment(output)}
         for variable, value in variables.items():
             monkeypatch.setenv(variable, value)
-        # Powertools keeps dimensions for the whole process; a cold start begins without.
-        metrics = make_metrics("cold")
-        metrics.clear_default_dimensions()
-        metrics.clear_metrics()
         module, _, handler = function["Handler"].rpartition(".")
         monkeypatch.delitem(sys.modules, module, raising=False)
         return getattr(importlib.import_module(module), handler)({"Records": records}, Context())

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from aws_lambda_powertools import Metrics
 
 from functions.adapters.telemetry import PowertoolsTelemetry, make_logger, make_metrics
 from functions.core.names import METRICS_NAMESPACE
@@ -16,6 +15,7 @@ HEALTH = {
     ("breaker", "BreakerOpen"),
     ("breaker", "ControlUnreadable"),
     ("embed", "ControlUnreadable"),
+    ("embed", "FreshnessMilliseconds"),
     ("embed", "TasksCompleted"),
     ("embed", "TasksFailed"),
     ("embed", "TasksGivenUp"),
@@ -72,12 +72,6 @@ def test_watched_metric_is_one_that_the_function_writes(service: str, metric: st
     assert metric in set().union(*(words(ROOT / file) for file in own))
 
 
-def forget(metrics: Metrics) -> None:
-    """Begin as a cold start does: Powertools keeps dimensions for the whole process."""
-    metrics.clear_default_dimensions()
-    metrics.clear_metrics()
-
-
 def test_dimensions_are_those_that_the_functions_write(
     synthesized: Synthesized, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -85,11 +79,9 @@ def test_dimensions_are_those_that_the_functions_write(
     for one in watched(synthesized):
         service = one.dimensions["service"]
         metrics = make_metrics(service)
-        forget(metrics)
         metrics.set_default_dimensions(stage=synthesized.stage)
         PowertoolsTelemetry(make_logger(service), metrics).count(one.name)
         metrics.flush_metrics()
-        forget(metrics)
 
         written = json.loads(capsys.readouterr().out)
         (directive,) = written["_aws"]["CloudWatchMetrics"]
@@ -129,3 +121,11 @@ def test_retry_rate_is_told_in_percent_of_attempts(synthesized: Synthesized) -> 
 
     assert alarm["Threshold"] == 10
     assert expression(alarm) == f"IF({tasks} >= 20, 100 * FILL(failed, 0) / {tasks}, 0)"
+
+
+def test_late_documents_are_told_after_a_quarter_of_an_hour(synthesized: Synthesized) -> None:
+    """R61: one in twenty later than 15 minutes, for 15 minutes."""
+    alarm = only(synthesized, "FreshnessMilliseconds")
+
+    assert (alarm["ExtendedStatistic"], alarm["Threshold"]) == ("p95", 15 * 60 * 1000)
+    assert alarm["Period"] * alarm["EvaluationPeriods"] == 15 * 60

@@ -249,8 +249,9 @@ def test_functions_reach_only_paths_of_their_own_index(synthesize: Any) -> None:
     }
 
     sweep = {
-        ("SweepRole", "es:ESHttpPost", f"/embedq-example-{name}/_bulk")
+        ("SweepRole", "es:ESHttpPost", f"/embedq-example-{name}/{call}")
         for name in ("default", "large")
+        for call in ("_bulk", "_mget")
     }
 
     assert reached == embeds | setup | sweep

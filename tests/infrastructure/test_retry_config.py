@@ -250,6 +250,13 @@ def test_mistake_in_a_policy_gets_one_line(where: tuple[str, ...], policy: Any, 
             "tokens_per_minute: 150000 is less than one request may hold:"
             " at least 300000, or a smaller tokens_per_request",
         ),
+        (
+            ("tokens_per_minute",),
+            539_999,
+            "tokens_per_minute: 539999 for 27 calls of embed at once lets one wait more than 15"
+            " minutes for a request of 300000 tokens: at least 540000, or a smaller"
+            " tokens_per_request, or less concurrency",
+        ),
     ],
 )  # fmt: skip
 def test_mistake_beside_the_policies_gets_one_line(

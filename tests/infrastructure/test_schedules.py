@@ -34,7 +34,7 @@ def test_breaker_runs_each_minute(synthesized: Synthesized) -> None:
     assert ticks(synthesized, "breaker") == {"rate(1 minute)": {"job": "reconcile"}}
 
 
-@pytest.mark.parametrize(("folder", "runs"), [("sweep", 2), ("breaker", 1)])
+@pytest.mark.parametrize(("folder", "runs"), [("sweep", 3), ("breaker", 1)])
 def test_ticks_never_pile_up(synthesized: Synthesized, folder: str, runs: int) -> None:
     """R29: few runs at once, no retries by Lambda or EventBridge, nothing older than a minute."""
     ((name, function),) = synthesized.functions(folder).items()

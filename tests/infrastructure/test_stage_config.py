@@ -161,6 +161,11 @@ TABLE = "arn:aws:dynamodb:eu-west-1:123456789012:table/Articles"
             " 1 to 300 when batch_size is above 10",
         ),
         (
+            (*DEFAULT, "bulk"),
+            {"batch_size": 1001},
+            "targets.default.bulk.batch_size: 1001 is not allowed: 1 to 1000 tasks a call",
+        ),
+        (
             (*DEFAULT, "tokens_per_request"),
             100,
             "targets.default.tokens_per_request: 100 holds not even one chunk:"

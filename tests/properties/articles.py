@@ -13,7 +13,7 @@ from functions.core.ledger_row import LedgerRow, Status
 from functions.core.ports import Embedded, Swapped
 from functions.core.retry_policy import PRESETS, RetrySettings
 from functions.core.settings import BreakerSettings
-from functions.embed.probe import TEXT as PROBE
+from functions.embed.vectorize import HARMLESS
 from local.memory.embedder import HashedEmbedder
 from local.memory.ledger import MemoryLedger
 from tests.builders import make_pipeline
@@ -103,7 +103,7 @@ class Provider(HashedEmbedder):
         self.meanwhile: Callable[[], None] = lambda: None
 
     def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
-        if list(texts) != [PROBE]:
+        if list(texts) != [HARMLESS]:  # a probe is no document
             self.meanwhile()
             kind = self.failures.pop(0) if self.failures else None
             if kind is FailureKind.INVALID_INPUT:

@@ -5,7 +5,7 @@ import re
 from tests.repo.checkout import ROOT, files, texts
 
 TARGETS = ["help", "setup", "demo", "test", "check", "fix", "build", "synth", "deploy", "destroy"]
-TARGETS += ["bench", "docs", "transcript", "clean", "lock"]
+TARGETS += ["bench", "storm", "docs", "transcript", "clean", "lock"]
 
 
 def make_targets() -> dict[str, str]:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from functions.adapters.telemetry import make_metrics
 from local.model.server import ModelServer
 from tests.unit.adapters.scripted_server import ScriptedServer
 
@@ -19,11 +18,3 @@ def model_server() -> Iterator[ModelServer]:
 def scripted() -> Iterator[ScriptedServer]:
     with ScriptedServer() as server:
         yield server
-
-
-@pytest.fixture(autouse=True)
-def fresh_metrics() -> None:
-    """Forget the dimensions of other tests: Powertools keeps them for the whole process."""
-    metrics = make_metrics("fresh")
-    metrics.clear_default_dimensions()
-    metrics.clear_metrics()

@@ -2,13 +2,18 @@
 
 import io
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools import Logger
 
-from functions.adapters.telemetry import ERRORS, WARNINGS, PowertoolsTelemetry
+from functions.adapters.telemetry import (
+    ERRORS,
+    WARNINGS,
+    FunctionMetrics,
+    PowertoolsTelemetry,
+    make_metrics,
+)
 from tests.builders import make_task
 
 OWN_FIELDS = {"level", "location", "message", "timestamp", "service"}
@@ -20,15 +25,12 @@ def lines() -> io.StringIO:
 
 
 @pytest.fixture
-def metrics() -> Iterator[Metrics]:
-    metrics = Metrics(namespace="embedq", service="embed")
-    yield metrics
-    # Powertools shares one set of metrics in a process.
-    metrics.clear_metrics()
+def metrics() -> FunctionMetrics:
+    return make_metrics("embed")
 
 
 @pytest.fixture
-def telemetry(lines: io.StringIO, metrics: Metrics) -> PowertoolsTelemetry:
+def telemetry(lines: io.StringIO, metrics: FunctionMetrics) -> PowertoolsTelemetry:
     logger = Logger(service="embed", level="INFO", stream=lines, logger_handler=None)
     logger.handlers[0].setStream(lines)  # type: ignore[attr-defined]
     return PowertoolsTelemetry(logger, metrics)
@@ -93,7 +95,9 @@ def test_unexpected_error_has_its_stack(telemetry: PowertoolsTelemetry, lines: i
     assert "test_telemetry.py" in line["exception"]
 
 
-def test_metrics_add_up_with_their_units(telemetry: PowertoolsTelemetry, metrics: Metrics) -> None:
+def test_metrics_add_up_with_their_units(
+    telemetry: PowertoolsTelemetry, metrics: FunctionMetrics
+) -> None:
     """R60: the name's last word is the unit; nothing is said about zero."""
     telemetry.count("TasksCompleted")
     telemetry.count("TasksCompleted", 2)
@@ -111,3 +115,30 @@ def test_metrics_add_up_with_their_units(telemetry: PowertoolsTelemetry, metrics
     }
     assert document["TasksCompleted"] == [1.0, 2.0]
     assert described["Dimensions"] == [["service"]]
+
+
+def test_functions_of_one_process_share_no_metrics(
+    telemetry: PowertoolsTelemetry, metrics: FunctionMetrics
+) -> None:
+    """R60: neither what they count, nor their dimensions."""
+    other = make_metrics("sweep")
+    other.set_default_dimensions(stage="test")
+    telemetry.count("TasksCompleted")
+
+    assert (other.metric_set, metrics.default_dimensions) == ({}, {})
+
+
+@pytest.mark.parametrize("counted", [0, 100])
+def test_run_that_has_nothing_left_to_publish_is_silent(
+    metrics: FunctionMetrics, capsys: pytest.CaptureFixture[str], counted: int
+) -> None:
+    """R60 R63: a probe counts nothing, and the hundredth value is published at once."""
+
+    @metrics.log_metrics
+    def handler(_event: object, _context: object) -> None:
+        for _ in range(counted):
+            metrics.add_metric(name="TasksCompleted", unit="Count", value=1)
+
+    handler({}, None)
+
+    assert len(capsys.readouterr().out.splitlines()) == bool(counted)

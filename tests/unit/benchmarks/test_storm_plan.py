@@ -1,7 +1,6 @@
 """The storm's plan is data: one seed, one plan, and the plan holds what a storm must have."""
 
 from itertools import pairwise
-from typing import cast
 
 import pytest
 from hypothesis import given, settings
@@ -22,6 +21,12 @@ SOURCE = SourceSettings(
     text="{title}\n\n{body}",
     skip_attribute="skip_embedding",
 )
+# By whether the document exists; None: it was never written.
+NEXT = {
+    None: (Kind.PUT,),
+    False: (Kind.RECREATE,),
+    True: (Kind.EDIT, Kind.METADATA, Kind.DELETE),
+}
 
 
 def write(content: Content | None) -> Operation:
@@ -67,10 +72,7 @@ def test_document_lives_a_life_that_makes_sense(seed: int) -> None:
     """R81: first put, deleted only while it exists, made again only after a delete."""
     exists: dict[str, bool] = {}
     for operation in make_plan(seed=seed, operations=300, kills=0).operations:
-        before = exists.get(operation.document)
-        expected = {None: [Kind.PUT], False: [Kind.RECREATE]}.get(
-            cast("bool | None", before), [Kind.EDIT, Kind.METADATA, Kind.DELETE]
-        )
+        expected = NEXT[exists.get(operation.document)]
         assert operation.kind in expected
         exists[operation.document] = operation.content is not None
 
@@ -96,9 +98,9 @@ def test_windows_do_not_overlap_and_all_begin_within_the_storm() -> None:
     plan = make_plan(seed=3, operations=3000, kills=10)
 
     for windows in (plan.faults, plan.outages):
-        for one, following in pairwise(windows):
-            assert one.at_seconds + one.seconds <= following.at_seconds
-        assert windows[-1].at_seconds < plan.seconds
+        times = [(window.at_seconds, window.at_seconds + window.seconds) for window in windows]
+        assert all(end <= begin for (_, end), (begin, _) in pairwise(times))
+        assert times[-1][0] < plan.seconds
 
 
 def test_poisoned_content_carries_the_word_that_the_provider_refuses() -> None:

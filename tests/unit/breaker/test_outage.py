@@ -7,7 +7,7 @@ from functions.breaker.process import Reconcile
 from functions.core.control import Circuit, Part
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.settings import GuardedTarget
-from functions.embed.probe import TEXT
+from functions.embed.vectorize import HARMLESS
 from local.memory.mappings import MemoryMappings
 from tests.unit.embed.fleet import Fleet, Provider, SimulatedTime
 
@@ -26,7 +26,7 @@ class Asking:
         assert function == "embed"
         self.asked += 1
         try:
-            self._provider.embed([TEXT], timeout_seconds=20.0)
+            self._provider.embed([HARMLESS], timeout_seconds=20.0)
         except FailureError as error:
             return dict.fromkeys(parts, str(error))
         return dict.fromkeys(parts, None)

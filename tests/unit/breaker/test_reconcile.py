@@ -126,10 +126,14 @@ def test_lanes_come_back_step_by_step(part: Part, steps: int) -> None:
     """R25: each after its time, and when all are back for a while, it is closed."""
     breaker, now_ms, seen = back(1), NOW_MS, [1]
     while breaker.state is Circuit.REOPENING:
-        early = advance(breaker, part, QUEUES, now_ms=breaker.due_ms - 1, jitter=0.0)
+        early = advance(
+            breaker, part, QUEUES, now_ms=breaker.due_ms - 1, settings=BreakerSettings(), jitter=0.0
+        )
         assert early == breaker
         now_ms = breaker.due_ms
-        breaker = advance(breaker, part, QUEUES, now_ms=now_ms, jitter=0.0)
+        breaker = advance(
+            breaker, part, QUEUES, now_ms=now_ms, settings=BreakerSettings(), jitter=0.0
+        )
         seen.append(breaker.lanes)
 
     assert seen == [*range(1, steps + 1), 0]
@@ -139,7 +143,14 @@ def test_lanes_come_back_step_by_step(part: Part, steps: int) -> None:
 def test_target_without_some_lanes_skips_their_steps() -> None:
     """R25: an empty step would only cost a minute."""
     assert wanted(Control(provider=back(1)), ["bulk", "delete"]) == {"bulk": True, "delete": True}
-    after = advance(back(1), Part.PROVIDER, ["bulk", "delete"], now_ms=NOW_MS, jitter=0)
+    after = advance(
+        back(1),
+        Part.PROVIDER,
+        ["bulk", "delete"],
+        now_ms=NOW_MS,
+        settings=BreakerSettings(),
+        jitter=0,
+    )
     assert after.state is Circuit.CLOSED
 
 
@@ -148,4 +159,7 @@ def test_only_a_reopening_breaker_advances(breaker: Breaker) -> None:
     """R25: the others wait for a failure, a probe or a person."""
     later_ms = NOW_MS + 10_000_000
 
-    assert advance(breaker, Part.INDEX, QUEUES, now_ms=later_ms, jitter=0) == breaker
+    assert (
+        advance(breaker, Part.INDEX, QUEUES, now_ms=later_ms, settings=BreakerSettings(), jitter=0)
+        == breaker
+    )

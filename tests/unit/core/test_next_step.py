@@ -17,11 +17,13 @@ from functions.core.next_step import (
     RetryAfter,
     Step,
     Tried,
+    later_seconds,
     next_step,
 )
 from functions.core.retry_policy import PRESETS, Backoff, RetryPolicy, RetrySettings
 
 PLAIN = RetrySettings(default=RetryPolicy(max_attempts=5, base_seconds=2, cap_seconds=600))
+UNHEALED = PLAIN.model_copy(update={"heal_hours": 0})
 TRANSIENT = Failure(FailureKind.PROVIDER_ERROR, "503")
 EXHAUSTED = "5 attempts failed, the last one with provider_error: 503"
 PERMANENT = [kind for kind in FailureKind if kind.is_permanent]
@@ -98,25 +100,27 @@ def test_type_and_kind_choose_the_policy() -> None:
     assert step(FailureKind.TIMEOUT, "thread") == RetryAfter(7)
 
 
-def test_kind_that_is_not_retryable_heals_at_once() -> None:
-    """R21: retryable kinds; what may pass still heals."""
+def test_kind_that_is_not_retryable_is_given_up() -> None:
+    """R21: the policy says that a person shall look."""
     settings = RetrySettings(default=RetryPolicy(retryable=(FailureKind.TIMEOUT,)))
 
     step = step_after(TRANSIENT, settings)
 
-    assert step == Heal(60, "1 attempts failed, the last one with provider_error: 503")
+    reason = "1 attempts failed, the last one with provider_error: 503"
+    assert step == GiveUp(reason, is_permanent=False)
 
 
 def test_attempts_are_cut_while_most_requests_fail() -> None:
-    """R26: dynamic limits; more attempts would only add to the load."""
+    """R26: dynamic limits; more attempts would only add to the load, and healing comes later."""
 
-    def step(attempts: int, *, is_failing: bool) -> Step:
+    def step(attempts: int, settings: RetrySettings = PLAIN, *, is_failing: bool) -> Step:
         tried = Tried(attempts=attempts)
-        return next_step(TRANSIENT, tried, PLAIN, document_type="note", is_failing=is_failing)
+        return next_step(TRANSIENT, tried, settings, document_type="note", is_failing=is_failing)
 
     assert step(ATTEMPTS_WHILE_FAILING, is_failing=False) == RetryAfter(4)
     assert isinstance(step(ATTEMPTS_WHILE_FAILING, is_failing=True), Heal)
     assert step(ATTEMPTS_WHILE_FAILING - 1, is_failing=True) == RetryAfter(2)
+    assert step(ATTEMPTS_WHILE_FAILING, UNHEALED, is_failing=True) == RetryAfter(4)
 
 
 @pytest.mark.parametrize(
@@ -180,9 +184,7 @@ def test_healing_ends_after_its_hours(kind: FailureKind, settings: RetrySettings
 
 def test_without_healing_the_last_attempt_gives_up() -> None:
     """R30: healing off, straight to the dead letters."""
-    settings = PLAIN.model_copy(update={"heal_hours": 0})
-
-    assert step_after(TRANSIENT, settings, attempts=5) == GiveUp(EXHAUSTED, is_permanent=False)
+    assert step_after(TRANSIENT, UNHEALED, attempts=5) == GiveUp(EXHAUSTED, is_permanent=False)
 
 
 @given(kind=st.sampled_from(PERMANENT), tried=TRIED, settings=SETTINGS, failing=st.booleans())
@@ -254,3 +256,14 @@ def test_last_receives_are_kept_for_kills(kind: FailureKind) -> None:
 
     assert isinstance(before, RetryAfter)
     assert then == Park(before.delay_seconds)
+
+
+@pytest.mark.parametrize(
+    ("receives", "seconds"),
+    [(1, 4), (2, 8), (5, 64), (7, 120), (8, 1800), (9, 7200), (10, 21600), (99, 21600)],
+)
+def test_message_without_a_ledger_uses_its_last_deliveries_slowly(
+    receives: int, seconds: float
+) -> None:
+    """R31: a store that is down for a night loses no message to the dead letters."""
+    assert later_seconds(receives, PLAIN) == seconds

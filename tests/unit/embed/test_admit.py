@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from functions.core.ledger_row import LedgerRow, Status
+from functions.core.ledger_row import Group, LedgerRow, Status
 from functions.core.retry_policy import RetryPolicy, RetrySettings
 from functions.embed.admit import Admission, Verdict, admit
 from tests.builders import NOW_MS, make_message, make_row, make_task
@@ -104,3 +104,22 @@ def test_only_a_message_sent_after_the_failure_is_a_new_life(
     if verdict is Verdict.WORK:
         assert admission.row is not None
         assert (admission.row.attempts, admission.row.reason) == (0, None)
+
+
+def test_last_deliveries_are_not_spent_on_deaths() -> None:
+    """R20 R31: a policy with many attempts parks it, so that SQS does not move it unexplained."""
+    retry = RetrySettings(default=RetryPolicy(max_attempts=30))
+    row = died(receive_count=7, attempts=7, last_attempt_ms=NOW_MS - 10_000_000)
+
+    admission = admit(
+        make_task(version=NOW_MS),
+        make_message(receive_count=8),
+        row,
+        retry=retry,
+        run_seconds=60,
+        now_ms=NOW_MS,
+    )
+
+    assert admission.verdict is Verdict.WAITS
+    assert admission.row is not None
+    assert (admission.row.group, admission.row.attempts) == (Group.PARKED, 8)

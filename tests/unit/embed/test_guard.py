@@ -9,6 +9,7 @@ import pytest
 from functions.core.control import Breaker, Circuit, Control, Cooldown, Part, opened, reopening
 from functions.core.failure import Failure, FailureError, FailureKind, RefusedRequestError
 from functions.core.ports import Allowance, Budget, Embedded
+from functions.core.settings import BreakerSettings
 from functions.embed.guard import Guard
 from functions.embed.guarded import GuardedEmbedder
 from local.memory.clock import MovableClock
@@ -399,7 +400,13 @@ def test_failures_from_before_do_not_open_a_reopened_breaker(worker: Worker) -> 
     worker.ask_in_vain(times=30)
     worker.guard.end()
     worker.set_provider(
-        reopening(worker.provider, reason="a probe has passed", now_ms=NOW_MS + 1, jitter=0)
+        reopening(
+            worker.provider,
+            reason="a probe has passed",
+            now_ms=NOW_MS + 1,
+            settings=BreakerSettings(),
+            jitter=0,
+        )
     )
     worker.clock.advance(3)
     worker.begin()

@@ -96,11 +96,29 @@ def test_one_piece_that_is_too_large_fails_alone() -> None:
     assert bought.failed == {"0": REFUSED, "1": REFUSED}
 
 
-def test_many_documents_refused_and_none_taken_is_a_wrong_setting() -> None:
-    """R24: a parameter that the provider does not know charges no document."""
-    bought = buy(PickyEmbedder(), "poison 1", "poison 2", "poison 3")
+class StrictEmbedder(HashedEmbedder):
+    """Refuses everything, as a provider does that gets a parameter it does not know."""
+
+    def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+        super().embed(texts, timeout_seconds=timeout_seconds)
+        raise RefusedRequestError(REFUSED)
+
+
+@pytest.mark.parametrize("documents", [1, 3])
+def test_provider_that_refuses_even_a_harmless_text_charges_nobody(documents: int) -> None:
+    """R24: it is the setting, however few documents there are."""
+    bought = buy(StrictEmbedder(8), *["good"] * documents)
 
     assert {failure.kind for failure in bought.failed.values()} == {FailureKind.CONFIGURATION}
+    assert bought.blamed is not None
+
+
+def test_documents_that_are_all_refused_are_guilty_if_a_harmless_text_passes() -> None:
+    """R24 R25: poison documents neither loop nor close the lane for others."""
+    bought = buy(PickyEmbedder(), "poison 1", "poison 2", "poison 3")
+
+    assert {failure.kind for failure in bought.failed.values()} == {FailureKind.INVALID_INPUT}
+    assert bought.blamed is None
 
 
 def test_unforeseen_error_of_one_request_keeps_what_the_others_paid() -> None:
@@ -163,17 +181,6 @@ def test_document_that_is_refused_as_a_whole_costs_few_requests() -> None:
 
     assert len(bought.failed) == 200
     assert bought.requests < 20
-
-
-def test_second_refusal_of_all_is_the_documents_own() -> None:
-    """R24 R27: after a probe has passed, poison documents that only meet each other end, too."""
-    chunks = pieces("poison 1", "poison 2", "poison 3")
-    buying = Buying(1000, doubted=frozenset({0, 1, 2}))
-
-    bought = vectorize(chunks, PickyEmbedder(), buying, RunTime(lambda: 60, 120))
-
-    assert {failure.kind for failure in bought.failed.values()} == {FailureKind.INVALID_INPUT}
-    assert bought.blamed is None
 
 
 @pytest.mark.parametrize(("is_failing", "requests"), [(False, 1), (True, 2)])
