@@ -40,6 +40,7 @@ BREAKER: Mapping[str, Any] = {
     "least_requests": 6,
     "failure_ratio": 0.5,
     "probe_after_seconds": [2.0, 4.0, 8.0],
+    "lane_seconds": 2.0,
 }
 
 

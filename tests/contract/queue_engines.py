@@ -21,6 +21,8 @@ VISIBILITY_SECONDS = 600
 TARGET = "default"
 # One of each kind: a FIFO lane, a standard one.
 LANES = (Lane.NORMAL, Lane.BULK)
+# The queue of a source that was sequential once.
+FORMER = "sequential-articles"
 
 
 class QueueEngine(Protocol):
@@ -55,6 +57,7 @@ class MemoryEngine:
         self.tasks = MemoryQueues(
             self.clock, visibility_seconds=VISIBILITY_SECONDS, max_receive_count=MAX_RECEIVES
         )
+        self.tasks.gone = {f"{TARGET}/{FORMER}"}
 
     def receive(self, lane: Lane, most: int = 10) -> list[Message]:
         return self.tasks.receive(f"{TARGET}/{lane}", most)

@@ -14,6 +14,7 @@ from functions.core.task import Task, parse_task
 from tests.builders import NOW_MS, make_task
 from tests.contract.engines import real
 from tests.contract.queue_engines import (
+    FORMER,
     LANES,
     MAX_RECEIVES,
     TARGET,
@@ -292,3 +293,13 @@ def test_waiting_messages_are_counted_by_queue(any_engine: QueueEngine) -> None:
     any_engine.tasks.hide([(hidden, 0)])
     assert any_engine.tasks.waiting(TARGET) == {"normal": 2, "bulk": 1}
     assert any_engine.tasks.waiting("another") == {}
+
+
+def test_queue_of_former_settings_is_not_there(any_engine: QueueEngine) -> None:
+    """R13 R29: a task for it is not accepted, and who asks first knows."""
+    former = task("a", lane=Lane.SEQUENTIAL)
+
+    assert former.queue == FORMER
+    assert any_engine.tasks.has_queue(TARGET, "normal")
+    assert not any_engine.tasks.has_queue(TARGET, FORMER)
+    assert any_engine.tasks.send([former, task("b")]) == [former]

@@ -1,6 +1,7 @@
 """The handlers' surroundings: AWS by moto, a model server and a real OpenSearch node."""
 
 import json
+import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,10 +35,13 @@ def event(name: str) -> dict[str, Any]:
 
 
 class Context:
-    """A function that has a minute left."""
+    """A function that has a minute, from now on."""
+
+    def __init__(self) -> None:
+        self._end = time.monotonic() + 60
 
     def get_remaining_time_in_millis(self) -> int:
-        return 60_000
+        return round((self._end - time.monotonic()) * 1000)
 
 
 @dataclass(frozen=True)

@@ -57,14 +57,16 @@ def test_ledger_that_is_down_fails_the_batch_from_its_first_record(
     assert answer == {"batchItemFailures": [{"itemIdentifier": "100000000000000000001"}]}
 
 
-def test_queue_that_is_down_fails_the_record(surroundings: Surroundings) -> None:
-    """R04 R31: the row stays pending, and the redelivery sends its task."""
+def test_queue_that_is_down_leaves_the_task_to_the_sweep(surroundings: Surroundings) -> None:
+    """R04 R14 R31: the row says that its message is missing, and the stream goes on."""
     surroundings.sqs.delete_queue(QueueUrl=surroundings.queues["normal.fifo"])
 
     answer = lambda_handler(event("1-enqueue-insert"), Context())
 
-    assert answer == {"batchItemFailures": [{"itemIdentifier": "100000000000000000001"}]}
-    assert surroundings.row()["status"]["S"] == "pending"
+    row = surroundings.row()
+    assert answer == {"batchItemFailures": []}
+    assert (row["status"]["S"], row["sent"]["BOOL"]) == ("pending", False)
+    assert row["open_shard"]["S"].startswith("parked-")
 
 
 def test_step_is_logged_without_the_text(

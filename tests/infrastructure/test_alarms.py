@@ -82,6 +82,7 @@ def test_only_what_may_lose_a_document_is_critical(synthesized: Synthesized) -> 
             "ApproximateAgeOfOldestMessage",
             "ControlUnreadable",
             "Errors",
+            "FreshnessMilliseconds",
             "StuckDocuments",
             "TasksCompleted",
             "TasksFailed",

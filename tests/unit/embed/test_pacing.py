@@ -25,6 +25,7 @@ def pace(allowance: Allowance = UNTOLD, tokens: int = 1000) -> Pace:
         pytest.param(Allowance(tokens=Budget(100, 20)), 20, id="no-limit-told-no-rate-known"),
         pytest.param(Allowance(tokens=Budget(0, 60, 400)), 60, id="more-than-all-there-ever-is"),
         pytest.param(Allowance(Budget(0, 7, 0)), 7, id="a-limit-of-nothing"),
+        pytest.param(Allowance(Budget(0, 86_400)), 900, id="a-day-is-a-quarter-of-an-hour"),
     ],
 )
 def test_headers_tell_when_there_is_enough_again(allowance: Allowance, seconds: float) -> None:
@@ -40,6 +41,7 @@ def test_headers_tell_when_there_is_enough_again(allowance: Allowance, seconds: 
         pytest.param({"tokens_per_minute": 50_000}, 12, id="tokens"),
         pytest.param({"requests_per_minute": 100, "tokens_per_minute": 50_000}, 12, id="both"),
         pytest.param({"requests_per_minute": 100, "workers": 2}, 1.2, id="fewer-workers"),
+        pytest.param({"tokens_per_minute": 500}, 900, id="never-longer-than-a-quarter-of-an-hour"),
     ],
 )
 def test_without_headers_each_worker_takes_its_share(

@@ -92,3 +92,17 @@ def test_failure_of_the_index_is_told() -> None:
     answer = probe(["index"], embedder=HashedEmbedder(16), index=Busy(16), clock=lambda: NOW_MS)
 
     assert answer == {"index": "index_busy: OpenSearch answered 429"}
+
+
+def test_unforeseen_error_of_one_part_does_not_silence_the_other() -> None:
+    """R22 R25: each has its own breaker, and its own answer."""
+
+    class Broken(HashedEmbedder):
+        def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:  # noqa: ARG002
+            raise LookupError("no such thing")
+
+    answer = probe(
+        ["provider", "index"], embedder=Broken(16), index=MemoryIndex(16), clock=lambda: NOW_MS
+    )
+
+    assert answer == {"provider": "unexpected LookupError: no such thing", "index": None}

@@ -1,5 +1,7 @@
 """A mass requeue: one goes first, and the others only after it came through."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,9 +9,11 @@ import pytest
 from functions.core.failure import FailureKind
 from functions.core.lane import Lane
 from functions.core.ledger_row import LedgerRow, Status
+from functions.core.ports import Swapped
 from functions.sweep.canary import CANARY_SECONDS
 from functions.sweep.dispatch import CANARY_ABOVE
 from functions.sweep.holds import Hold
+from local.memory.ledger import MemoryLedger
 from tests.builders import make_target
 from tests.unit.sweep.world import Work, World, completes, fails, is_busy, parks
 
@@ -50,7 +54,6 @@ def test_mass_follows_a_canary_that_came_through(world: World, work: Work) -> No
     [
         pytest.param(fails(FailureKind.PROVIDER_ERROR), id="failed"),
         pytest.param(parks, id="parked"),
-        pytest.param(is_busy, id="slow"),
     ],
 )
 def test_mass_stays_when_its_canary_does_not_come_through(world: World, work: Work) -> None:
@@ -68,17 +71,77 @@ def test_mass_stays_when_its_canary_does_not_come_through(world: World, work: Wo
     assert requeued(world) == MANY
 
 
-def test_canary_is_waited_for_a_minute_at_most(world: World) -> None:
-    """R29: and never longer than the run has."""
+@pytest.mark.parametrize(("run_seconds", "waited"), [(300.0, CANARY_SECONDS), (20.0, 10.0)])
+def test_mass_follows_a_canary_that_is_slow(
+    world: World, run_seconds: float, waited: float
+) -> None:
+    """R29: a minute later, or when the run ends: a backlog or a long window starves nobody."""
     world.work = is_busy
     park(world, MANY)
     started_ms = world.clock()
 
-    world.run("due")
-    assert world.clock() - started_ms == CANARY_SECONDS * 1000
+    world.sweep().run("due", lambda: run_seconds)
 
-    world.sweep().run("due", lambda: 20.0)
-    assert world.clock() - started_ms == (CANARY_SECONDS + 10) * 1000
+    assert world.clock() - started_ms == waited * 1000
+    assert (requeued(world), world.held_back()) == (MANY, set())
+
+
+def test_canary_of_one_lane_holds_no_other(world: World) -> None:
+    """R14 R29: a lane that is slow, a lane that is broken, and one that is neither."""
+    works = {Lane.HIGH: completes, Lane.NORMAL: parks, Lane.BULK: is_busy}
+    world.work = lambda row: works[row.lane](row)
+    for lane in works:
+        for number in range(30):
+            world.park(f"{lane}{number}", lane=lane)
+    started_ms = world.clock()
+
+    world.run("due")
+
+    assert requeued(world) == 30 + 1 + 30
+    assert world.clock() - started_ms == CANARY_SECONDS * 1000
+    [told] = [fields for name, fields in world.telemetry.events if name == "requeue_held_back"]
+    assert (told["lane"], told["reason"]) == (Lane.NORMAL, Hold.UNPROVEN)
+
+
+def test_slow_canaries_share_one_minute(world: World) -> None:
+    """R29: a run with many lanes still has time to send."""
+    world.work = is_busy
+    for number, lane in enumerate((Lane.HIGH, Lane.NORMAL, Lane.BULK, Lane.DELETE)):
+        for name in range(MANY):
+            world.park(f"{lane}{name}", lane=lane, in_ms=number - 10)
+    started_ms = world.clock()
+
+    world.run("due")
+
+    assert world.clock() - started_ms == CANARY_SECONDS * 1000
+    assert requeued(world) == 4 * MANY
+
+
+def test_canary_that_somebody_else_has_sent_holds_nobody(world: World) -> None:
+    """R29 R31: a newer change, or another sweep, was faster with that one document."""
+    rows = park(world, 30)
+    overtaken = OvertakesFirst(world.ledger)
+
+    world.run("due", ledger=overtaken)
+
+    assert requeued(world) == 29
+    assert all(world.row(row).version > row.version for row in rows)
+
+
+class OvertakesFirst(MemoryLedger):
+    """A ledger in which the first row to be written was written by another one before."""
+
+    def __init__(self, ledger: Any) -> None:
+        super().__init__()
+        self.rows = ledger.rows
+        self._is_first = True
+
+    def write(self, rows: Sequence[LedgerRow]) -> Swapped:
+        if self._is_first:
+            self._is_first = False
+            newer = replace(self.rows[rows[0].row_key], version=rows[0].version + 1)
+            super().write([newer])
+        return super().write(rows)
 
 
 def test_parked_canary_is_not_waited_for(world: World) -> None:

@@ -1,12 +1,25 @@
 """Healing: what ran out of attempts is tried again while nobody else needs the lanes."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from functions.core.control import Circuit, Part
+from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.lane import Lane
 from functions.core.ledger_row import Status
-from functions.sweep.holds import MAX_WAITING, QUIET_WAITING, Hold
+from functions.core.ports import Embedded
+from functions.sweep.holds import MAX_WAITING, OVERDUE_MS, QUIET_WAITING, Hold
+from local.memory.embedder import HashedEmbedder
+from tests.builders import make_pipeline
 from tests.unit.sweep.world import World
+
+
+class Broken(HashedEmbedder):
+    """A provider that has no vector for anything."""
+
+    def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:  # noqa: ARG002
+        raise FailureError(Failure(FailureKind.PROVIDER_ERROR, "503"))
 
 
 def test_failed_document_is_tried_again_in_the_bulk_lane(world: World) -> None:
@@ -48,6 +61,51 @@ def test_healing_waits_until_the_live_lanes_are_quiet(world: World, lane: Lane) 
     world.queues.receive(f"default/{lane}", 1)
     world.run("rest")
     assert world.row(failed).status is Status.PENDING
+
+
+def test_stage_that_is_never_quiet_heals_half_an_hour_later(world: World) -> None:
+    """R30: the bulk lane is the last to be served anyway."""
+    failed = world.fail("a")
+    world.fill(Lane.NORMAL, QUIET_WAITING + 1)
+
+    world.clock.advance(OVERDUE_MS / 1000)
+    world.run("rest")
+    assert world.row(failed) == failed
+
+    world.clock.advance(1)
+    world.run("rest")
+    assert world.tasks(Lane.BULK) == [world.row(failed).task]
+
+
+def test_healing_comes_to_an_end_in_a_stage_that_is_never_quiet() -> None:
+    """R27 R30: after a day of tries the document is given up, and a person is told."""
+    pipeline = make_pipeline(embedders={"default": Broken(16)})
+    pipeline.tables["articles"].put({"id": "a", "body": "text"})
+    pipeline.deliver_new()
+    for number in range(QUIET_WAITING + 1):
+        group = f"g{number}"
+        pipeline.queues.put("default/high", "{}", group=group, deduplication_id=None)
+
+    for _ in range(3 * 24 * 4):
+        for queue in ("default/normal", "default/bulk"):
+            pipeline.run(queue)
+        pipeline.clock.advance(15 * 60)
+        pipeline.reconcile()
+        pipeline.sweep("due")
+        pipeline.sweep("rest")
+
+    [row] = pipeline.ledger.rows.values()
+    assert row.status is Status.FAILED_MAX_RETRIES
+
+
+def test_failed_delete_does_not_wait_for_a_quiet_hour(world: World) -> None:
+    """R07 R30: it needs no provider, and old text is to go."""
+    failed = world.fail("a", lane=Lane.DELETE)
+    world.fill(Lane.NORMAL, QUIET_WAITING + 1)
+
+    world.run("rest")
+
+    assert world.tasks(Lane.DELETE) == [world.row(failed).task]
 
 
 def test_sequential_queue_is_a_live_lane(world: World) -> None:

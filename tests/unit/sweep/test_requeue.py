@@ -1,5 +1,7 @@
 """Requeue: open rows get a message again, once, under a new version."""
 
+import pytest
+
 from functions.core.identity import RowKey
 from functions.core.lane import Lane
 from functions.core.ledger_row import Group, Status
@@ -94,3 +96,34 @@ def test_closed_rows_are_left_alone() -> None:
 
     assert requeue(pipeline) == 0
     assert list(pipeline.ledger.listed(OPEN)) == []
+
+
+SEQUENTIAL = "default/sequential-articles"
+
+
+@pytest.mark.parametrize(("is_gone", "queue"), [(True, "normal"), (False, "sequential-articles")])
+def test_source_that_is_no_longer_sequential_has_the_normal_lane(
+    world: World, is_gone: bool, queue: str
+) -> None:
+    """R13 R29: its queue is gone with the setting; the row would be sent for ever."""
+    parked = world.park("a", lane=Lane.SEQUENTIAL)
+    world.queues.gone = {SEQUENTIAL} if is_gone else set()
+
+    world.run("due")
+
+    row = world.row(parked)
+    assert (row.sent, row.task.queue) == (True, queue)
+    assert world.tasks(queue) == [row.task]
+
+
+@pytest.mark.parametrize(("is_gone", "queue"), [(True, "high"), (False, "sequential-articles")])
+def test_person_has_the_choice_of_lanes_unless_the_source_is_sequential(
+    world: World, is_gone: bool, queue: str
+) -> None:
+    """R13 R32: as it is now, and not as it was when the row was made."""
+    failed = world.fail("a", lane=Lane.SEQUENTIAL)
+    world.queues.gone = {SEQUENTIAL} if is_gone else set()
+    step = Requeue(world.ledger, world.queues, world.telemetry, world.clock)
+
+    assert step.push(failed.row_key, Lane.HIGH)
+    assert world.tasks(queue) == [world.row(failed).task]

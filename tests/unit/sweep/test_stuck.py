@@ -9,7 +9,7 @@ from functions.core.lane import Lane
 from functions.core.ledger_row import LedgerRow, Status
 from functions.sweep.holds import MAX_WAITING, Hold
 from tests.builders import make_target
-from tests.unit.sweep.world import DAY_MS, HOUR_MS, World
+from tests.unit.sweep.world import DAY_MS, HOUR_MS, World, parks
 
 
 def lose(world: World, name: str = "a", **changes: Any) -> LedgerRow:
@@ -125,9 +125,25 @@ def test_outage_of_days_charges_nobody(world: World, part: Part, state: Circuit)
     assert world.held_back() == {Hold.TROUBLED}
 
 
+@pytest.mark.parametrize("part", [Part.PROVIDER, Part.INDEX])
+def test_time_behind_a_breaker_does_not_count(world: World, part: Part) -> None:
+    """R24 R25 R29: a stage that was paused for days charges nobody when it comes back."""
+    waiting = lose(world)
+    world.clock.advance(2 * DAY_MS / 1000)
+    world.switch(part, Circuit.CLOSED)
+
+    world.clock.advance(DAY_MS / 1000 - 1)
+    world.run("rest")
+    assert (world.row(waiting), world.held_back()) == (waiting, {Hold.RELEASED})
+
+    world.clock.advance(1)
+    world.run("rest")
+    assert world.row(waiting).attempts == 1
+
+
 def test_mass_of_stuck_rows_has_a_canary(world: World) -> None:
-    """R29: a document that dies again does not take the others along."""
-    world.work = lambda row: row
+    """R29: what is broken is not met by all of them."""
+    world.work = parks
     for number in range(30):
         world.put(f"d{number}", queued_ms=world.clock() - DAY_MS)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from functions.adapters.dynamodb_ledger import OPEN_SHARDS, shard_of
+from functions.core.control import Circuit, Part
 from functions.core.ledger_row import Group
 from functions.core.ports import Listed
 from functions.sweep.process import FINISH_SECONDS
@@ -22,6 +23,7 @@ class Sharded(MemoryLedger):
     def __init__(self) -> None:
         super().__init__()
         self.begun: list[int] = []
+        self.yielded: list[Listed] = []
 
     def listed(
         self, groups: Sequence[Group], *, due_ms: int | None = None, first_shard: int = 0
@@ -31,7 +33,8 @@ class Sharded(MemoryLedger):
             shard = (first_shard + number) % OPEN_SHARDS
             for one in list(super().listed(groups, due_ms=due_ms)):
                 if shard_of(one.row_key) == shard:
-                    yield replace(one, shard=shard)
+                    self.yielded.append(replace(one, shard=shard))
+                    yield self.yielded[-1]
 
 
 @pytest.fixture
@@ -39,11 +42,9 @@ def world() -> World:
     return World(ledger=Sharded())
 
 
-def rounds(count: int) -> Callable[[], float]:
-    """Let time run out after so many rounds."""
-    # Asked twice for the job's share, once before each round, and once for the canary.
-    answers = iter([FINISH_SECONDS + 100] * (2 + count + 1))
-    return lambda: next(answers, FINISH_SECONDS)
+def until(is_over: Callable[[], bool]) -> Callable[[], float]:
+    """Let a run's time be over at a moment that the test knows."""
+    return lambda: FINISH_SECONDS if is_over() else FINISH_SECONDS + 100
 
 
 def test_run_that_is_cut_off_goes_on_where_it_stopped(world: World) -> None:
@@ -53,8 +54,11 @@ def test_run_that_is_cut_off_goes_on_where_it_stopped(world: World) -> None:
         world.park(f"d{number}")
     sent, cursors = [], []
 
-    for _ in range(3):
-        world.sweep().run("due", rounds(1))
+    for number in range(1, 4):
+        enough = number * ROUND_ROWS
+        world.sweep().run(
+            "due", until(lambda: world.telemetry.metrics["TasksRequeued"] >= enough)
+        )
         sent.append(world.telemetry.metrics["TasksRequeued"])
         cursors.append(world.cursors.read("due"))
 
@@ -72,3 +76,17 @@ def test_run_without_time_does_nothing(world: World) -> None:
     world.sweep().run("due", lambda: FINISH_SECONDS)
 
     assert world.row(parked) == parked
+
+
+def test_rows_that_are_held_back_do_not_use_up_the_run(world: World) -> None:
+    """R29: the time is looked at for each of them; the next run goes on there."""
+    assert isinstance(world.ledger, Sharded)
+    for number in range(ROWS):
+        world.park(f"d{number}")
+    world.switch(Part.INDEX, Circuit.OPEN)
+    listed = world.ledger.yielded
+
+    world.sweep().run("due", until(lambda: len(listed) >= 60))
+
+    assert len(listed) == 60
+    assert world.cursors.read("due") == listed[-1].shard > 0
