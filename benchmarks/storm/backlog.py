@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.storm.operations import Content, Kind, Operation
 from benchmarks.storm.settle import SAY_SECONDS, look
-from benchmarks.storm.texts import item, tokens_needed
+from benchmarks.storm.texts import item, texts_needed, tokens_of
 from benchmarks.storm.world import World
 from functions.adapters.dynamodb_values import to_dynamodb
 from functions.core.batches import batches
@@ -47,7 +47,7 @@ class Backlog:
         """Count what all of them cost."""
         written = [Operation(0.0, 0, name, Kind.PUT, CONTENT) for name in self._names]
         chunk_tokens = self._world.target.chunk_tokens
-        return tokens_needed(written, self._world.source, chunk_tokens=chunk_tokens)
+        return tokens_of(texts_needed(written, self._world.source, chunk_tokens=chunk_tokens))
 
     def write(self) -> None:
         """Write them as fast as the table takes them."""

@@ -20,7 +20,7 @@ class Sales:
     statuses: dict[str, int]
     tokens: int
     inputs: int
-    distinct_inputs: int
+    more_than_once: dict[str, int]  # by vector_key
 
 
 class Provider:
@@ -46,7 +46,7 @@ class Provider:
             statuses=counts["statuses"],
             tokens=paid["tokens"],
             inputs=paid["inputs"],
-            distinct_inputs=paid["distinct_inputs"],
+            more_than_once=paid["more_than_once"],
         )
 
     def _call(self, method: str, path: str, body: object = None) -> Any:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from random import Random
 
 from benchmarks.storm.checks import Verdict, check, final_contents
+from benchmarks.storm.payment import Payment, payment
 from benchmarks.storm.plan import Plan
 from benchmarks.storm.provider import Sales
 from benchmarks.storm.settle import SAY_SECONDS, look, settle
-from benchmarks.storm.texts import tokens_needed
+from benchmarks.storm.texts import texts_needed
 from benchmarks.storm.trouble import Trouble
 from benchmarks.storm.world import World
 from benchmarks.storm.writers import Writers
@@ -41,28 +42,25 @@ class Result:
     kills: dict[str, int]
     redriven: int
     dead: int
-    needed: int
+    payment: Payment
     sales: Sales
     verdict: Verdict
-
-    @property
-    def paid_ratio(self) -> float:
-        return self.sales.tokens / max(1, self.needed)
 
     def violations(self) -> list[str]:
         """Name everything that must not be."""
         found = self.verdict.violations()
         if self.killed < len(self.plan.kills):
             found.append(f"{self.killed} of {len(self.plan.kills)} planned kills hit")
-        if self.paid_ratio > MOST_PAID:
-            found.append(f"paid {self.paid_ratio:.3f} x of the tokens needed, at most {MOST_PAID}")
+        if self.payment.ratio > MOST_PAID:
+            ratio = f"{self.payment.ratio:.3f}"
+            found.append(f"paid {ratio} x of the tokens needed, at most {MOST_PAID}")
         if self.dead:
             found.append(f"{self.dead} dead letters stay after the redrive")
         return found
 
     def lines(self) -> Iterator[str]:
         """Write it for people."""
-        plan, sales = self.plan, self.sales
+        plan, sales, payment = self.plan, self.sales, self.payment
         kills = ", ".join(f"{folder} {count}" for folder, count in sorted(self.kills.items()))
         endings = ", ".join(f"{s} {n:,}" for s, n in sorted(self.verdict.endings.items()))
         answers = ", ".join(f"{how} {count:,}" for how, count in sales.statuses.items())
@@ -75,11 +73,13 @@ class Result:
         yield f"  killed      {self.killed:,} invocations in the middle of their work ({kills})"
         yield f"  provider    {sales.requests:,} requests ({answers})"
         yield (
-            f"  paid        {sales.tokens:,} tokens, {self.paid_ratio:.3f} x of the"
-            f" {self.needed:,} that all versions needed"
+            f"  paid        {payment.paid:,} tokens, {payment.ratio:.3f} x of the"
+            f" {payment.needed:,} that all versions needed"
         )
-        again = sales.inputs - sales.distinct_inputs
-        yield f"              {again:,} of {sales.inputs:,} texts were paid more than once"
+        yield (
+            f"              {payment.again:,} of them for texts that were paid already,"
+            f" {payment.strict_ratio:.3f} x of what these texts needed"
+        )
         yield f"  dead        {self.redriven} dead letters redriven, {self.dead} left"
         yield f"  ended       {endings}"
         for kind, cases in self.verdict.kinds.items():
@@ -109,6 +109,8 @@ def run_storm(world: World, plan: Plan, *, limits: Limits, say: Say) -> Result:
         say(f"{redriven} dead letters redriven")
         settle(world, limit_seconds=limits.calm_seconds, say=say)
     seconds = time.monotonic() - began
+    sales = world.provider.sales()
+    needed = texts_needed(plan.operations, world.source, chunk_tokens=world.target.chunk_tokens)
     say("comparing table, ledger, index and events")
     return Result(
         plan=plan,
@@ -117,8 +119,8 @@ def run_storm(world: World, plan: Plan, *, limits: Limits, say: Say) -> Result:
         kills=dict(trouble.kills),
         redriven=redriven,
         dead=look(world).dead,
-        needed=tokens_needed(plan.operations, world.source, chunk_tokens=world.target.chunk_tokens),
-        sales=world.provider.sales(),
+        payment=payment(sales, needed, world.target),
+        sales=sales,
         verdict=check(world, final_contents(plan.operations)),
     )
 

@@ -1,5 +1,6 @@
-"""Planned writes -> items, and the tokens that their versions need. Pure."""
+"""Planned writes -> items, and the texts that their versions need. Pure."""
 
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from random import Random
@@ -32,18 +33,22 @@ def item(document: str, content: Content) -> dict[str, Any]:
     }
 
 
-def tokens_needed(
+def texts_needed(
     operations: Iterable[Operation], source: SourceSettings, *, chunk_tokens: int
-) -> int:
-    """Count what all versions cost if each paid only for the chunks that the one before lacks."""
-    needed = 0
+) -> Counter[str]:
+    """Count the chunks that all versions need: each only those that the one before lacks."""
+    needed: Counter[str] = Counter()
     held: dict[str, frozenset[str]] = {}
     for operation in operations:
         chunks = _chunks(operation, source, chunk_tokens)
-        new = chunks - held.get(operation.document, frozenset())
-        needed += sum(map(count_tokens, new))
+        needed.update(chunks - held.get(operation.document, frozenset()))
         held[operation.document] = chunks
     return needed
+
+
+def tokens_of(texts: Counter[str]) -> int:
+    """Count what they cost, each as often as it is there."""
+    return sum(count_tokens(text) * times for text, times in texts.items())
 
 
 def _chunks(operation: Operation, source: SourceSettings, chunk_tokens: int) -> frozenset[str]:

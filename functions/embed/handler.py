@@ -22,7 +22,8 @@ from functions.adapters.sqs_tasks import SqsTasks, parse_messages
 from functions.adapters.telemetry import PowertoolsTelemetry, make_logger, make_metrics
 from functions.core.ports import InvocationContext
 from functions.core.settings import EmbedSettings
-from functions.embed.process import Embed, build_embed
+from functions.embed.build import build_embed
+from functions.embed.process import Embed
 
 logger = make_logger("embed")
 metrics = make_metrics("embed")

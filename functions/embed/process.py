@@ -2,41 +2,33 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from functions.core.batches import batches
-from functions.core.control import Part
 from functions.core.document import Document, Unusable, read_document
 from functions.core.entry import Entry, Tombstone
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import RowKey
 from functions.core.lane import Lane
 from functions.core.ledger_row import Status
+from functions.core.next_step import LAST_HIDING_RECEIVE
 from functions.core.ports import (
-    Announcer,
     Clock,
-    ControlStore,
-    Embedder,
     Ledger,
     Message,
     Source,
-    Stash,
     TaskQueue,
     Telemetry,
     VectorIndex,
 )
 from functions.core.settings import SourceSettings, TargetSettings
 from functions.embed.closing import Closing
-from functions.embed.ending import Ending, Failed, Untouched
-from functions.embed.failure_report import FailureReport
+from functions.embed.ending import NO_TIME, Ending, Failed, Untouched
 from functions.embed.guard import Guard
-from functions.embed.guarded import GuardedEmbedder, GuardedIndex
 from functions.embed.intake import Intake, Received, Returned
 from functions.embed.job import Job, Prepared
 from functions.embed.landing import land
 from functions.embed.payment import Paid, Payment
 from functions.embed.prepare import LOAD_CHUNKS, parcels, prepare
-from functions.embed.probe import probe
 from functions.embed.run_time import RunTime, SecondsLeft
 
 # BatchGetItem's limit: one read of the source per round.
@@ -80,10 +72,8 @@ class Embed:
 
     def _safely(self, part: Sequence[Received], time: RunTime) -> list[Returned]:
         """Work a round; whatever happens, the batch gets an answer."""
-        if not time.has_a_round:
-            return [self.closing.later(one.message) for one in part]
         try:
-            return self._round(part, time)
+            return self._round(part, time) if time.has_a_round else self._hand_back(part, time)
         except Exception as error:  # noqa: BLE001
             # The ledger cannot be read or written: nothing was paid, and nobody is charged.
             failure = self._failure(error)
@@ -96,6 +86,18 @@ class Embed:
         for suspect in admitted.suspects:
             # Alone, and after the others are done: the next death is this one's.
             returned += self._safely([suspect], time)
+        return returned
+
+    def _hand_back(self, part: Sequence[Received], time: RunTime) -> list[Returned]:
+        """Give back what the run has no time for; what came often is parked, before it dies."""
+        often = [one for one in part if one.message.receive_count >= LAST_HIDING_RECEIVE]
+        returned = [self.closing.later(one.message) for one in part if one not in often]
+        if often:
+            admitted = self.intake.admit(often, run_seconds=time.total)
+            returned += admitted.dead
+            returned += [self.closing.later(one.message) for one in admitted.suspects]
+            endings: dict[RowKey, Ending] = {job.key: Failed(NO_TIME) for job in admitted.jobs}
+            returned += self.closing.close(admitted.jobs, endings)
         return returned
 
     def _work(self, jobs: Sequence[Job], time: RunTime) -> list[Returned]:
@@ -255,71 +257,3 @@ def _is_revived(job: Job, content: Document | Unusable | None) -> bool:
 
 def _chunks(load: Sequence[Prepared]) -> int:
     return sum(len(ready.texts) for ready in load)
-
-
-def build_embed(
-    *,
-    source: Source,
-    ledger: Ledger,
-    queue: TaskQueue,
-    embedder: Embedder,
-    index: VectorIndex,
-    stash: Stash,
-    control: ControlStore,
-    announcer: Announcer,
-    telemetry: Telemetry,
-    clock: Clock,
-    wait: Callable[[float], None],
-    jitter: Callable[[], float],
-    sources: Sequence[SourceSettings],
-    target: TargetSettings,
-    stage: str = "",
-) -> Embed:
-    """Put the step together from its boxes."""
-    guard = Guard(target, control, telemetry, clock, wait, jitter)
-    guarded = GuardedIndex(index, guard)
-    closing = Closing(
-        ledger=ledger,
-        announcer=announcer,
-        telemetry=telemetry,
-        clock=clock,
-        retry=target.retry,
-        model=target.model,
-        stage=stage,
-        jitter=jitter,
-        is_failing=lambda: guard.is_failing,
-        report=FailureReport(telemetry),
-    )
-    intake = Intake(
-        ledger=ledger,
-        telemetry=telemetry,
-        clock=clock,
-        retry=target.retry,
-        target=target.name,
-        sources=frozenset(one.name for one in sources),
-        announce=closing.announce,
-    )
-    payment = Payment(
-        embedder=GuardedEmbedder(embedder, guard),
-        index=guarded,
-        stash=stash,
-        telemetry=telemetry,
-        target=target,
-        is_failing=lambda: guard.is_failing,
-        blame=lambda failure: guard.failed(Part.PROVIDER, failure),
-    )
-    return Embed(
-        source=source,
-        ledger=ledger,
-        queue=queue,
-        index=guarded,
-        guard=guard,
-        payment=payment,
-        intake=intake,
-        closing=closing,
-        telemetry=telemetry,
-        clock=clock,
-        sources={one.name: one for one in sources},
-        target=target,
-        probe=partial(probe, embedder=embedder, index=index, clock=clock),
-    )

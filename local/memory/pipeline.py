@@ -10,7 +10,7 @@ from functions.core.lane import PRIORITIES, Lane, queue_name
 from functions.core.ledger_row import Group, LedgerRow
 from functions.core.ports import Embedder
 from functions.core.settings import GuardedTarget, Ordering, SourceSettings, TargetSettings
-from functions.embed.process import Embed, build_embed
+from functions.embed.build import build_embed
 from functions.enqueue.process import Enqueue
 from functions.sweep.build import build_sweep
 from local.memory.announcer import MemoryAnnouncer
@@ -74,7 +74,7 @@ class MemoryPipeline:
             sources={source.name: source for source in sources},
             targets={target.name: target for target in targets},
         )
-        self.embed: dict[str, Embed] = {
+        self.embed = {
             target.name: build_embed(
                 source=around(MemorySource(self.tables), {"read"}),
                 ledger=guarded_ledger,

@@ -25,7 +25,7 @@ class Counts:
             self._inputs = self._tokens = 0
             self._paid_inputs = self._paid_tokens = 0
             self._outcomes: Counter[str] = Counter()
-            self._sold: Counter[bytes] = Counter()
+            self._sold: Counter[str] = Counter()
 
     def ended(self, outcome: str, request: EmbeddingsRequest | None = None) -> None:
         """Count a request by its status, or by how it was dropped."""
@@ -37,16 +37,16 @@ class Counts:
 
     def sold(self, request: EmbeddingsRequest) -> None:
         """Count a request whose vectors were all sent, and whole: the client has paid for them."""
-        digests = [_digest(request, text) for text in request.inputs]
+        keys = [vector_key(request.model, request.dimensions, text) for text in request.inputs]
         with self._lock:
             self._paid_inputs += len(request.inputs)
             self._paid_tokens += request.tokens
-            self._sold.update(digests)
+            self._sold.update(keys)
 
     def as_json(self) -> dict[str, Any]:
         """Return everything counted, in the shape of GET /counts."""
         with self._lock:
-            again = {key.hex(): times for key, times in self._sold.items() if times > 1}
+            again = {key: times for key, times in self._sold.items() if times > 1}
             return {
                 "requests": self._outcomes.total(),
                 "inputs": self._inputs,
@@ -61,7 +61,8 @@ class Counts:
             }
 
 
-def _digest(request: EmbeddingsRequest, text: str) -> bytes:
+def vector_key(model: str, dimensions: int, text: str) -> str:
+    """Return the name under which a vector is counted."""
     # The same text for another model or size is another vector, rightly paid for.
-    key = f"{request.model}\n{request.dimensions}\n{text}"
-    return hashlib.blake2b(key.encode(), digest_size=16).digest()
+    key = f"{model}\n{dimensions}\n{text}"
+    return hashlib.blake2b(key.encode(), digest_size=16).hexdigest()

@@ -1,7 +1,9 @@
 """Stories of lanes, targets and time, on the in-memory engines."""
 
+from functools import partial
+
 from functions.core.failure import Failure, FailureKind
-from functions.core.ledger_row import Status
+from functions.core.ledger_row import Group, Status
 from local.memory.embedder import HashedEmbedder
 from local.memory.pipeline import MemoryPipeline
 from tests.builders import make_pipeline, make_source, make_target
@@ -72,3 +74,28 @@ def test_batch_larger_than_its_time_is_handed_back_without_a_charge(
     assert row(pipeline, "a").attempts == 0
     pipeline.drain()
     assert texts(pipeline) == {"a": "hello"}
+
+
+def test_batches_that_runs_never_reach_wait_in_the_ledger(pipeline: MemoryPipeline) -> None:
+    """R20 R31: nobody is charged, and no message dies for want of time."""
+    write(pipeline, "a", "hello")
+    pipeline.deliver_new()
+    for _ in range(8):
+        messages = pipeline.queues.receive("default/normal", 10)
+        left = [1.0, 120.0]
+        failed = pipeline.embed["default"].process(messages, partial(_next, left))
+        for message in messages:
+            if message.message_id not in failed:
+                pipeline.queues.acknowledge(message)
+        pipeline.clock.advance(10_000)
+
+    waiting = row(pipeline, "a")
+    assert (waiting.group, waiting.attempts) == (Group.PARKED, 0)
+    pipeline.drain()
+    assert texts(pipeline) == {"a": "hello"}
+    assert pipeline.queues.dead_letters() == []
+
+
+def _next(values: list[float]) -> float:
+    """Take the values from the last to the first, which stays."""
+    return values.pop() if len(values) > 1 else values[0]

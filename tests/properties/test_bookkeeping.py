@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from hypothesis import given
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from functions.core.failure import FailureKind
@@ -101,7 +101,8 @@ class Refusing(MemoryQueues):
     copies=st.integers(1, 35),
     refused=st.sets(st.integers(0, 20).map(str)),
 )
-@thorough
+# Hundreds of rows are not made smaller one by one when it fails.
+@settings(thorough, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 def test_bulk_operation_completeness(
     states: list[tuple[Status, bool, bool]], copies: int, refused: set[str]
 ) -> None:

@@ -1,5 +1,6 @@
 """The storm's plan is data: one seed, one plan, and the plan holds what a storm must have."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from benchmarks.storm.operations import WRITERS, Content, Kind, Operation
 from benchmarks.storm.plan import make_plan
-from benchmarks.storm.texts import POISON, item, tokens_needed
+from benchmarks.storm.texts import POISON, item, texts_needed, tokens_of
 from benchmarks.storm.weather import PROVIDER_FAULTS, Outage
 from functions.core.lane import PRIORITIES, Lane
 from functions.core.settings import SourceSettings
@@ -38,6 +39,11 @@ def write(content: Content | None) -> Operation:
 def content(*paragraphs: int, author: str = "ada") -> Content:
     """Return a content of these paragraphs."""
     return Content(paragraphs, author, Lane.NORMAL)
+
+
+def cost_of(operations: Sequence[Operation]) -> int:
+    """Return the tokens that these writes need."""
+    return tokens_of(texts_needed(operations, SOURCE, chunk_tokens=400))
 
 
 @settings(max_examples=20, deadline=None)
@@ -114,13 +120,13 @@ def test_poisoned_content_carries_the_word_that_the_provider_refuses() -> None:
 def test_needed_tokens_count_only_what_the_version_before_did_not_have() -> None:
     """R06 R13: the same text with another author is free; after a delete it is not."""
     text = f"Title of a\n\n{item('a', content(1))['body']}"
-    cost = tokens_needed([write(content(1))], SOURCE, chunk_tokens=8192)
+    cost = cost_of([write(content(1))])
     assert cost == count_tokens(text)
 
     again = [write(content(1)), write(content(1, author="grace"))]
-    assert tokens_needed(again, SOURCE, chunk_tokens=8192) == cost
+    assert cost_of(again) == cost
     made_again = [write(content(1)), write(None), write(content(1))]
-    assert tokens_needed(made_again, SOURCE, chunk_tokens=8192) == 2 * cost
+    assert cost_of(made_again) == 2 * cost
 
 
 @pytest.mark.parametrize("skipped", [True, False], ids=["skipped", "not skipped"])
@@ -128,4 +134,4 @@ def test_skipped_document_needs_no_tokens(skipped: bool) -> None:
     """R32."""
     one = write(Content((1,), "ada", Lane.BULK, is_skipped=skipped))
 
-    assert (tokens_needed([one], SOURCE, chunk_tokens=200) == 0) is skipped
+    assert (cost_of([one]) == 0) is skipped

@@ -1,0 +1,95 @@
+"""The step of embed put together from its boxes."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from functions.core.control import Part
+from functions.core.ports import (
+    Announcer,
+    Clock,
+    ControlStore,
+    Embedder,
+    Ledger,
+    Source,
+    Stash,
+    TaskQueue,
+    Telemetry,
+    VectorIndex,
+)
+from functions.core.settings import SourceSettings, TargetSettings
+from functions.embed.closing import Closing
+from functions.embed.failure_report import FailureReport
+from functions.embed.guard import Guard
+from functions.embed.guarded import GuardedEmbedder, GuardedIndex
+from functions.embed.intake import Intake
+from functions.embed.payment import Payment
+from functions.embed.probe import probe
+from functions.embed.process import Embed
+
+
+def build_embed(
+    *,
+    source: Source,
+    ledger: Ledger,
+    queue: TaskQueue,
+    embedder: Embedder,
+    index: VectorIndex,
+    stash: Stash,
+    control: ControlStore,
+    announcer: Announcer,
+    telemetry: Telemetry,
+    clock: Clock,
+    wait: Callable[[float], None],
+    jitter: Callable[[], float],
+    sources: Sequence[SourceSettings],
+    target: TargetSettings,
+    stage: str = "",
+) -> Embed:
+    """Put the step together from its boxes."""
+    guard = Guard(target, control, telemetry, clock, wait, jitter)
+    guarded = GuardedIndex(index, guard)
+    closing = Closing(
+        ledger=ledger,
+        announcer=announcer,
+        telemetry=telemetry,
+        clock=clock,
+        retry=target.retry,
+        model=target.model,
+        stage=stage,
+        jitter=jitter,
+        is_failing=lambda: guard.is_failing,
+        report=FailureReport(telemetry),
+    )
+    intake = Intake(
+        ledger=ledger,
+        telemetry=telemetry,
+        clock=clock,
+        retry=target.retry,
+        target=target.name,
+        sources=frozenset(one.name for one in sources),
+        announce=closing.announce,
+    )
+    payment = Payment(
+        embedder=GuardedEmbedder(embedder, guard),
+        index=guarded,
+        stash=stash,
+        telemetry=telemetry,
+        target=target,
+        is_failing=lambda: guard.is_failing,
+        blame=lambda failure: guard.failed(Part.PROVIDER, failure),
+    )
+    return Embed(
+        source=source,
+        ledger=ledger,
+        queue=queue,
+        index=guarded,
+        guard=guard,
+        payment=payment,
+        intake=intake,
+        closing=closing,
+        telemetry=telemetry,
+        clock=clock,
+        sources={one.name: one for one in sources},
+        target=target,
+        probe=partial(probe, embedder=embedder, index=index, clock=clock),
+    )
