@@ -11,6 +11,8 @@ from benchmarks.storm.world import World
 
 # How long a kill waits for a process that works before any other will do.
 PATIENCE_SECONDS = 2.0
+# How long a fault may stay beyond its time because nobody has met it yet.
+UNMET_SECONDS = 15.0
 LOOK_SECONDS = 0.05
 
 
@@ -82,9 +84,17 @@ class Trouble:
                 return
             self._now["provider"] = f"provider {window.fault.kind} ({window.fault.share:.0%})"
             self._world.provider.break_with(window.fault)
+            asked = self._world.provider.sales().requests
             self._sleep_until(window.at_seconds + window.seconds)
+            self._wait_until_met(asked)
             self._world.provider.break_with()
             del self._now["provider"]
+
+    def _wait_until_met(self, asked: int) -> None:
+        impatient_from = time.monotonic() + UNMET_SECONDS
+        while self._world.provider.sales().requests == asked:
+            if self._stop.wait(LOOK_SECONDS) or time.monotonic() > impatient_from:
+                return
 
     def _break_index(self) -> None:
         for window in self._outages:

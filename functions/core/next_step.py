@@ -18,6 +18,8 @@ FREE_CAP_SECONDS = 300.0
 # While the ledger is down nothing can be parked, and each delivery counts. Tripled each time, ten
 # of them last eleven hours, and nobody waits much longer than the outage itself.
 LATER_GROWTH = 3.0
+# A visibility timeout ends 12 hours after the receive, and a run may last 15 minutes.
+MAX_LATER_SECONDS = 42_000.0
 # The lane is about to be paused, or the run has waited already: in the queue the task would only
 # be received again.
 LANE_WIDE = (FailureKind.PAUSED, FailureKind.THROTTLED, FailureKind.CONFIGURATION)
@@ -95,7 +97,8 @@ def next_step(
 
 def later_seconds(receives: int) -> float:
     """Return for how long a message goes back while the ledger can be neither read nor written."""
-    return FREE_BASE_SECONDS * LATER_GROWTH ** (min(receives, MAX_RECEIVES) - 1)
+    growing = FREE_BASE_SECONDS * LATER_GROWTH ** (min(receives, MAX_RECEIVES) - 1)
+    return min(growing, MAX_LATER_SECONDS)
 
 
 def attempts_allowed(policy: RetryPolicy, kind: FailureKind, *, is_failing: bool) -> int:

@@ -121,7 +121,8 @@ class Enqueue:
         rows: dict[RowKey, LedgerRow | None] = dict.fromkeys(wanted)
         rows.update(self.ledger.read(k for k, (doc, _) in wanted.items() if not doc.inserted))
         plans: dict[RowKey, Plan] = {}
-        open_keys = set(wanted)
+        # In the order of the stream: a sequential source is worked in the order of its writes.
+        open_keys = list(wanted)
         while open_keys:
             for key in open_keys:
                 document, target = wanted[key]
@@ -141,7 +142,7 @@ class Enqueue:
             for key, stored in swapped.stored.items():
                 plans[key] = replace(plans[key], row=stored)
             rows.update(swapped.lost)
-            open_keys = set(swapped.lost)
+            open_keys = [key for key in open_keys if key in swapped.lost]
         return plans
 
     def _send(self, plans: Iterable[Plan]) -> list[Task]:

@@ -97,8 +97,8 @@ class Refusing(MemoryQueues):
 
 
 @given(
-    states=st.lists(ROWS, max_size=10),
-    copies=st.integers(1, 35),
+    states=st.lists(ROWS, max_size=8),
+    copies=st.integers(1, 30),
     refused=st.sets(st.integers(0, 20).map(str)),
 )
 # Hundreds of rows are not made smaller one by one when it fails.
