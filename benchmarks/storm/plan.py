@@ -14,8 +14,8 @@ from benchmarks.storm.weather import (
 )
 
 # What one machine of two cores keeps up with, so that faults meet work and not a backlog only.
-OPERATIONS_PER_SECOND = 8.0
-KILLS_PER_SECOND = 0.4
+OPERATIONS_PER_SECOND = 10.0
+KILLS_PER_SECOND = 0.5
 SHORTEST_SECONDS = 30.0
 
 

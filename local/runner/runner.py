@@ -8,6 +8,7 @@ from random import Random
 
 from local.runner.asynchronous import RETRY_SECONDS, AsynchronousInvocations
 from local.runner.counts import MappingCounts
+from local.runner.execution import Execution
 from local.runner.function_pool import FunctionPool
 from local.runner.invocation import Invocation
 from local.runner.mapping import Wiring
@@ -118,12 +119,16 @@ class Runner:
 
         It may come to its end before the signal does: `killed_invocations` tells how many did not.
         """
-        pools = [pool for pool in self._pools.values() if pool.function.folder == folder]
-        busy = [one for pool in pools for one in pool.busy() if one.is_in_work]
-        if not busy:
+        working = self.in_work(folder)
+        if not working:
             return False
-        chance.choice(busy).kill()
+        chance.choice(working).kill()
         return True
+
+    def in_work(self, folder: str) -> list[Execution]:
+        """Return the processes that work on an event now, of the functions of a folder."""
+        pools = [pool for pool in self._pools.values() if pool.function.folder == folder]
+        return [one for pool in pools for one in pool.busy() if one.is_in_work]
 
     @property
     def killed_invocations(self) -> int:

@@ -47,6 +47,10 @@ def until(is_over: Callable[[], bool]) -> Callable[[], float]:
     return lambda: FINISH_SECONDS if is_over() else FINISH_SECONDS + 100
 
 
+def has_sent(world: World, count: int) -> Callable[[], bool]:
+    return lambda: world.telemetry.metrics["TasksRequeued"] >= count
+
+
 def test_run_that_is_cut_off_goes_on_where_it_stopped(world: World) -> None:
     """R29: every row is sent once, over three short runs."""
     assert isinstance(world.ledger, Sharded)
@@ -55,10 +59,7 @@ def test_run_that_is_cut_off_goes_on_where_it_stopped(world: World) -> None:
     sent, cursors = [], []
 
     for number in range(1, 4):
-        enough = number * ROUND_ROWS
-        world.sweep().run(
-            "due", until(lambda: world.telemetry.metrics["TasksRequeued"] >= enough)
-        )
+        world.sweep().run("due", until(has_sent(world, number * ROUND_ROWS)))
         sent.append(world.telemetry.metrics["TasksRequeued"])
         cursors.append(world.cursors.read("due"))
 

@@ -15,8 +15,8 @@ def test_a_process_that_works_is_killed_by_chance(start_function: StartFunction)
     runner = start_function(timeout_seconds=30)
     with ThreadPoolExecutor(3) as callers:
         runs = [callers.submit(call, runner, {"do": "sleep", "seconds": 30}) for _ in range(3)]
-        assert wait_for(lambda: len(runner.pids("sample")) == 3, LIMIT_SECONDS)
-        pids = runner.pids("sample")
+        assert wait_for(lambda: len(runner.in_work("sample")) == 3, LIMIT_SECONDS)
+        pids = [execution.pid for execution in runner.in_work("sample")]
 
         assert runner.kill_busy("sample", Random(SEED))
 
