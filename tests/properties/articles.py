@@ -52,32 +52,6 @@ CHARGED = st.sampled_from(
 )
 
 
-class Killed(BaseException):
-    """The process is gone; nothing of it runs any more."""
-
-
-class Watched:
-    """A box around a box: something is done before and after each of its calls."""
-
-    def __init__(self, box: Any, calls: set[str], happen: Callable[[], None]) -> None:
-        self._box = box
-        self._calls = calls
-        self._happen = happen
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self._box, name)
-        if name not in self._calls:
-            return value
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            self._happen()
-            result = value(*args, **kwargs)
-            self._happen()
-            return result
-
-        return call
-
-
 class WatchedLedger(MemoryLedger):
     """Remembers every row as it was stored, and tells it at once."""
 

@@ -13,6 +13,7 @@ from functions.sweep.requeue import Requeue
 from local.memory.pipeline import MemoryPipeline
 from local.memory.telemetry import MemoryTelemetry
 from tests.builders import make_source, make_target
+from tests.properties.watched import Killed
 
 ENDS = {
     Status.COMPLETED,
@@ -22,10 +23,6 @@ ENDS = {
     Status.FAILED,
     Status.FAILED_MAX_RETRIES,
 }
-
-
-class Killed(BaseException):
-    """The process is gone; nothing of it runs any more."""
 
 
 class Injected:

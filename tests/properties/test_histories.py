@@ -1,9 +1,7 @@
 """Random histories on the in-memory engines: the index ends equal to the table, always."""
 
 import random
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +12,7 @@ from functions.core.ledger_row import Status
 from functions.sweep.process import SweepError
 from local.memory.pipeline import MemoryPipeline
 from tests.builders import make_source, make_target
+from tests.properties.watched import Killed, Watched
 
 DOCUMENTS = ("a", "b")
 TEXTS = ("alpha", "beta", "gamma", "")
@@ -21,32 +20,6 @@ MAX_KILLS = 4  # fewer than the attempts that a document has
 MAX_DEPTH = 3  # runs inside runs
 PASSING = [kind for kind in FailureKind if not kind.is_permanent]
 CLOSED = {Status.COMPLETED, Status.DELETED, Status.SKIPPED}
-
-
-class Killed(BaseException):
-    """The process is gone; nothing of it runs any more."""
-
-
-class Interrupted:
-    """A box around a box: before and after each call, other things may happen."""
-
-    def __init__(self, box: Any, calls: set[str], happen: Callable[[], None]) -> None:
-        self._box = box
-        self._calls = calls
-        self._happen = happen
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self._box, name)
-        if name not in self._calls:
-            return value
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            self._happen()
-            result = value(*args, **kwargs)
-            self._happen()
-            return result
-
-        return call
 
 
 class History:
@@ -60,7 +33,7 @@ class History:
         self.pipeline = MemoryPipeline(
             [make_source(priority_attribute="priority")],
             [make_target()],
-            around=lambda box, calls: Interrupted(box, calls, self._happen),
+            around=lambda box, calls: Watched(box, calls, self._happen),
         )
         self._table = self.pipeline.tables["articles"]
 

@@ -14,13 +14,12 @@ from tests.properties.articles import (
     CHARGED,
     WRITES,
     Articles,
-    Killed,
     Provider,
-    Watched,
     Write,
     is_closed,
     thorough,
 )
+from tests.properties.watched import Killed, Watched
 
 SEQUENTIAL = "default/sequential-articles"
 

@@ -10,16 +10,8 @@ from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.ledger_row import Status
 from functions.core.task import Task
 from local.memory.index import MemoryIndex
-from tests.properties.articles import (
-    WRITES,
-    Articles,
-    Killed,
-    Provider,
-    Watched,
-    Write,
-    is_closed,
-    thorough,
-)
+from tests.properties.articles import WRITES, Articles, Provider, Write, is_closed, thorough
+from tests.properties.watched import Killed, Watched
 
 
 class WatchedSend:
