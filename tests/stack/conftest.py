@@ -2,10 +2,13 @@
 
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from benchmarks.storm.tempo import with_target
+from local.specs import StackSpec
 from local.stack import LocalStack, local_stack
 from ops.deployment import local_deployment
 from tests.stack.articles import Articles
@@ -26,9 +29,27 @@ def stack() -> Iterator[LocalStack]:
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         with local_stack(
-            Path(name), log=lambda _: None, vectors="hashed", in_memory=True, short_lived=True
+            Path(name),
+            log=lambda _: None,
+            vectors="hashed",
+            in_memory=True,
+            short_lived=True,
+            change=_undisturbed,
         ) as running:
             yield running
+
+
+def _undisturbed(spec: StackSpec) -> StackSpec:
+    """Let no breaker come between: tests share the stack, and switch mappings by hand.
+
+    The storm has breakers and sweeps at their work.
+    """
+    schedules = [
+        replace(schedule, every_seconds=5)
+        for schedule in spec.schedules
+        if "due" in schedule.payload
+    ]
+    return with_target(replace(spec, schedules=schedules), breaker={"least_requests": 10_000})
 
 
 @pytest.fixture
