@@ -90,7 +90,8 @@ class Alarms(Construct):
                 topic=self.topics.critical,
                 description=f"Source {source}: changes ran out of retries and lie in the failed"
                 " changes bucket. Their documents are not in the queue. Mend the cause shown in"
-                " the enqueue log, then write the items again: the bucket names them for 30 days.",
+                " the enqueue log: the sweep replays the bucket every 15 minutes. What stays there"
+                " has its reason in the sweep log.",
             )
 
     def watch_function(

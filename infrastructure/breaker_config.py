@@ -26,7 +26,6 @@ class BreakerConfig(ConfigModel):
         description="a list of delays, 1 to 86400 each, from opening to the first probe and from"
         " probe to probe; the last one repeats, and probes go out once a minute at most",
     )
-
     lane_seconds: float = Field(
         60, ge=1, le=3600, description="1 to 3600: from one lane that comes back to the next"
     )

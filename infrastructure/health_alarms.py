@@ -87,9 +87,10 @@ def _watch_documents(alarms: Alarms, stage: str) -> None:
         ),
         above=ENDED_DOCUMENTS,
         topic=alarms.topics.critical,
-        description=f"More than {ENDED_DOCUMENTS} documents ran out of retries within an hour."
-        " They are not up to date in the index, and nothing tries them again. Find the common"
-        " reason in the ledger or the embed log, mend it, then redrive the DLQ.",
+        description=f"More than {ENDED_DOCUMENTS} documents were refused or ran out of retries"
+        " within an hour. They are not up to date in the index, and nothing tries them again."
+        " Find the common reason with embedq dead list, mend it, then redrive the DLQ; what has"
+        " no dead letter is sent again with embedq requeue.",
     )
 
 

@@ -146,7 +146,8 @@ class TargetConfig(ConfigModel):
     )
     breaker: BreakerConfig = Field(
         BreakerConfig(),
-        description="{window_seconds, least_requests, failure_ratio, probe_after_seconds}",
+        description="{window_seconds, least_requests, failure_ratio, probe_after_seconds,"
+        " lane_seconds}",
     )
 
     @property

@@ -1,6 +1,6 @@
 """Dead letters, as the ledger explains them. Nothing is received: looking hides messages."""
 
-from functions.core.ledger_row import Group, LedgerRow
+from functions.core.ledger_row import Group, LedgerRow, Status
 from ops.deployment import Deployment
 from ops.statistics import queue_depth
 
@@ -17,11 +17,18 @@ def dead_list(deployment: Deployment) -> list[str]:
         lines.append(f"target {target}: {messages} dead letters, {len(rows)} failed documents")
         causes: dict[str, list[str]] = {}
         for row in rows:
-            causes.setdefault(row.reason or "no reason recorded", []).append(row.document_id)
+            causes.setdefault(_cause(row), []).append(row.document_id)
         for cause, names in sorted(causes.items(), key=lambda item: -len(item[1])):
             more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
             lines += [f"  {len(names)} x {cause}", f"      {', '.join(names[:SHOWN])}{more}"]
     return lines
+
+
+def _cause(row: LedgerRow) -> str:
+    """Name what failed last: the reason counts attempts, and would split one cause into many."""
+    if row.status is Status.FAILED_MAX_RETRIES and row.errors:
+        return f"{row.errors[-1].kind}: {row.errors[-1].message}, no attempt is left"
+    return row.reason or "no reason recorded"
 
 
 def failed_rows(deployment: Deployment, target: str) -> list[LedgerRow]:

@@ -54,8 +54,8 @@ def status(
     row = deployment.ledger.read([key]).get(key)
     if row is None:
         raise UsageError(
-            f"the ledger has no row {key}: it was never written, or it was completed more than"
-            " 30 days ago"
+            f"the ledger has no row {key}: it was never written, it was completed more than"
+            " 30 days ago, or deleted more than a day ago"
         )
     return describe(row)
 

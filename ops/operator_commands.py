@@ -76,11 +76,27 @@ def add_breaker_commands(commands: Any) -> None:
         lambda deployment, _: breakers.breakers(deployment),
         "breakers --stage prod",
     )
-    _add_switch(commands, "pause", "stop the work of a target; nothing is lost", breakers.pause)
-    _add_switch(commands, "resume", "let a stopped target go on, lane by lane", breakers.resume)
+    _add_switch(
+        commands,
+        "pause",
+        "stop the work of a target; nothing is lost",
+        breakers.pause,
+        'pause --reason "the key is being replaced"',
+        'pause --part index --stage prod --reason "the domain is being resized"',
+    )
+    _add_switch(
+        commands,
+        "resume",
+        "let a stopped target go on, lane by lane",
+        breakers.resume,
+        'resume --reason "the key is replaced"',
+        'resume --part index --stage prod --reason "the domain is resized"',
+    )
 
 
-def _add_switch(commands: Any, name: str, summary: str, switch: Callable[..., list[str]]) -> None:
+def _add_switch(
+    commands: Any, name: str, summary: str, switch: Callable[..., list[str]], *examples: str
+) -> None:
     added = add_remote(
         commands,
         name,
@@ -88,14 +104,13 @@ def _add_switch(commands: Any, name: str, summary: str, switch: Callable[..., li
         lambda deployment, chosen: switch(
             deployment, target=chosen.target, part=chosen.part, reason=chosen.reason
         ),
-        f'{name} --reason "the key is being replaced"',
-        f'{name} --part index --stage prod --reason "the domain is being resized"',
+        *examples,
     )
     added.add_argument("--reason", required=True, help="why: it is logged and shown")
     added.add_argument(
         "--part",
         choices=[str(part) for part in Part],
         default=str(Part.PROVIDER),
-        help="of the provider deletes go on, of the index nothing does (default: provider)",
+        help="which breaker: deletes stop with the index only (default: provider)",
     )
     added.add_argument("--target", help="which target, if there are several")

@@ -50,9 +50,9 @@ def label(row: Listed) -> str:
 
 
 def summary(counts: Mapping[str, int], searchable: int) -> list[str]:
-    """Tell how far all documents have come; what failed has come to its end, too."""
-    open_ = sum(counts[name] for name in ("pending", "processing", "parked"))
-    ended = searchable + counts["healing"] + counts["failed"]
+    """Tell how far all documents have come; what failed for good has come to its end, too."""
+    open_ = sum(counts[name] for name in ("pending", "processing", "parked", "healing"))
+    ended = searchable + counts["failed"]
     progress = 100 * ended // (ended + open_) if ended + open_ else 100
     return [
         f"progress   {progress} %, {open_} open",

@@ -13,7 +13,9 @@ from functions.core.names import METRICS_NAMESPACE
 WARNINGS = frozenset(
     {
         "announcement_failed",
+        "batch_failed",
         "breaker_paused",
+        "census_cut_off",
         "change_rejected",
         "changes_not_replayed",
         "control_unreadable",
@@ -22,7 +24,9 @@ WARNINGS = frozenset(
         "failure_isolated",
         "ledger_failed",
         "message_malformed",
+        "message_not_hidden",
         "probe_failed",
+        "probe_not_sent",
         "reconcile_failed",
         "requeue_held_back",
         "round_failed",
@@ -32,8 +36,16 @@ WARNINGS = frozenset(
 )
 ERRORS = frozenset({"breaker_opened", "sweep_job_failed", "task_exhausted", "task_given_up"})
 # These are worth knowing when they are zero.
-GAUGES = frozenset({"BreakerOpen", "StuckDocuments"})
-UNITS = {"Milliseconds": MetricUnit.Milliseconds, "Bytes": MetricUnit.Bytes}
+GAUGES = frozenset(
+    {
+        "BreakerOpen",
+        "FailedDocuments",
+        "HealingDocuments",
+        "ParkedDocuments",
+        "StuckDocuments",
+    }
+)
+UNITS = {"Milliseconds": MetricUnit.Milliseconds}
 
 
 def make_logger(service: str) -> Logger:

@@ -10,13 +10,13 @@ MAX_RECEIVES = 10
 # From this receive on a message is not hidden once more but parked: a kill or two may still
 # come, and only what is given up shall die.
 LAST_HIDING_RECEIVE = MAX_RECEIVES - 2
-# While most requests fail, more attempts only add to the load; healing comes later.
+# While many requests fail, more attempts only add to the load; healing comes later.
 ATTEMPTS_WHILE_FAILING = 2
 # What nobody is charged for waits longer each time, too.
 FREE_BASE_SECONDS = 4.0
 FREE_CAP_SECONDS = 300.0
 # While the ledger is down nothing can be parked, and each delivery counts. Tripled each time, ten
-# of them last eleven hours, and nobody waits much longer than the outage itself.
+# of them last up to eleven hours, and nobody waits longer than about three times the outage.
 LATER_GROWTH = 3.0
 # A visibility timeout ends 12 hours after the receive, and a run may last 15 minutes.
 MAX_LATER_SECONDS = 42_000.0
@@ -78,7 +78,7 @@ def next_step(
     is_failing: bool = False,
     jitter: float = 0.0,
 ) -> Step:
-    """Decide; `is_failing` tells that most requests of the last minute failed."""
+    """Decide; `is_failing` tells that many requests of this minute failed."""
     policy = settings.policy(document_type)
     if failure.kind.is_permanent:
         return GiveUp(f"{failure.kind}: {failure.message}", is_permanent=True)

@@ -79,7 +79,7 @@ class Rules:
 
     retry: RetrySettings
     model: str
-    is_failing: bool = False  # most requests of the last minute failed
+    is_failing: bool = False  # many requests of this minute failed
     jitter: float = 0.0
 
 

@@ -49,7 +49,7 @@ class Buying:
 
     max_tokens: int
     patience: int = 0  # how often a document among these has waited in vain
-    is_failing: bool = False  # most requests fail: smaller ones lose less
+    is_failing: bool = False  # many requests fail: smaller ones lose less
 
 
 def vectorize(

@@ -1,4 +1,4 @@
-"""The sparse index -> how many documents wait, fail and heal, for the dashboard."""
+"""The sparse index -> how many documents wait, fail, heal and are stuck, as metrics."""
 
 from collections import Counter
 from collections.abc import Iterator

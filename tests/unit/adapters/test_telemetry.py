@@ -102,7 +102,6 @@ def test_metrics_add_up_with_their_units(
     telemetry.count("TasksCompleted")
     telemetry.count("TasksCompleted", 2)
     telemetry.count("FreshnessMilliseconds", 0)
-    telemetry.count("BodyBytes", 10)
     telemetry.count("TasksFailed", 0)
 
     document: Any = metrics.serialize_metric_set()
@@ -111,7 +110,6 @@ def test_metrics_add_up_with_their_units(
     assert {(one["Name"], one["Unit"]) for one in described["Metrics"]} == {
         ("TasksCompleted", "Count"),
         ("FreshnessMilliseconds", "Milliseconds"),
-        ("BodyBytes", "Bytes"),
     }
     assert document["TasksCompleted"] == [1.0, 2.0]
     assert described["Dimensions"] == [["service"]]

@@ -89,8 +89,8 @@ def test_status_tells_the_error_history(deployment: Deployment) -> None:
 
 
 def test_status_of_an_unknown_document_says_what_that_means(deployment: Deployment) -> None:
-    """R40: never written, or completed long ago."""
+    """R40: never written, or ended long ago."""
     deployment.ledger.write([make_row(revision=0, document_id=DocumentId("other"))])
 
-    with pytest.raises(UsageError, match="default/articles/a: it was never written, or"):
+    with pytest.raises(UsageError, match="default/articles/a: it was never written, "):
         status(deployment, "a", source=None, target=None)

@@ -33,7 +33,8 @@ def test_each_document_is_counted_in_one_line(group: Group, status: Status, name
     [
         ({}, 0, "progress   100 %, 0 open"),
         ({"pending": 1}, 3, "progress   75 %, 1 open"),
-        ({"failed": 2, "healing": 1}, 1, "progress   100 %, 0 open"),
+        ({"failed": 2}, 1, "progress   100 %, 0 open"),
+        ({"healing": 1}, 1, "progress   50 %, 1 open"),
         ({"parked": 1, "processing": 1}, 999, "progress   99 %, 2 open"),
     ],
 )
