@@ -101,6 +101,12 @@ def later_seconds(receives: int) -> float:
     return min(growing, MAX_LATER_SECONDS)
 
 
+def soon_seconds(receives: int, settings: RetrySettings) -> float:
+    """Return for how long a message goes back that the run had no time for."""
+    growing = FREE_BASE_SECONDS * 2.0 ** (min(receives, MAX_RECEIVES) - 1)
+    return min(growing, settings.max_hide_seconds)
+
+
 def attempts_allowed(policy: RetryPolicy, kind: FailureKind, *, is_failing: bool) -> int:
     """Return the limit of attempts, lower while everything fails."""
     allowed = policy.attempts_of(kind)

@@ -7,7 +7,7 @@ from functions.core.announcement import announcement, is_announced
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import RowKey
 from functions.core.ledger_row import LedgerRow
-from functions.core.next_step import later_seconds
+from functions.core.next_step import later_seconds, soon_seconds
 from functions.core.ports import Announcer, Clock, Ledger, Message, Telemetry
 from functions.core.retry_policy import RetrySettings
 from functions.embed.ending import (
@@ -87,8 +87,13 @@ class Closing:
             self.telemetry.event("announcement_failed", tasks=len(missed))
         return missed
 
+    def soon(self, message: Message) -> Returned:
+        """Give a message back that this run had no time for."""
+        seconds = soon_seconds(message.receive_count, self.retry)
+        return Returned(message, seconds * (1 - self.jitter() / 2))
+
     def later(self, message: Message) -> Returned:
-        """Give a message back for a while, longer the more often it was delivered."""
+        """Give a message back of which the ledger can tell nothing now."""
         seconds = later_seconds(message.receive_count)
         return Returned(message, seconds * (1 - self.jitter() / 2))
 

@@ -91,11 +91,11 @@ class Embed:
     def _hand_back(self, part: Sequence[Received], time: RunTime) -> list[Returned]:
         """Give back what the run has no time for; what came often is parked, before it dies."""
         often = [one for one in part if one.message.receive_count >= LAST_HIDING_RECEIVE]
-        returned = [self.closing.later(one.message) for one in part if one not in often]
+        returned = [self.closing.soon(one.message) for one in part if one not in often]
         if often:
             admitted = self.intake.admit(often, run_seconds=time.total)
             returned += admitted.dead
-            returned += [self.closing.later(one.message) for one in admitted.suspects]
+            returned += [self.closing.soon(one.message) for one in admitted.suspects]
             endings: dict[RowKey, Ending] = {job.key: Failed(NO_TIME) for job in admitted.jobs}
             returned += self.closing.close(admitted.jobs, endings)
         return returned
@@ -224,7 +224,7 @@ class Embed:
         unsent = {task.row_key for task in self.queue.send([row.task for row in moved])}
         for row in moved:
             self.telemetry.event("task_moved", **row.task.log_fields())
-        return [self.closing.later(job.message) for job in jobs if job.key in unsent]
+        return [self.closing.soon(job.message) for job in jobs if job.key in unsent]
 
     def _prepare(
         self, job: Job, content: Document | Unusable | None

@@ -19,6 +19,7 @@ from functions.core.next_step import (
     Tried,
     later_seconds,
     next_step,
+    soon_seconds,
 )
 from functions.core.retry_policy import PRESETS, Backoff, RetryPolicy, RetrySettings
 
@@ -268,3 +269,10 @@ def test_message_without_a_ledger_outlasts_a_night() -> None:
     assert delays == sorted(delays)
     assert sum(delays[:-1]) > 8 * 3600
     assert delays[-1] + LONGEST_RUN_SECONDS <= MAX_VISIBILITY_SECONDS
+
+
+def test_message_that_no_run_had_time_for_comes_again_soon() -> None:
+    """R20: nothing is wrong with it; it is parked before its deliveries are used up."""
+    delays = [soon_seconds(receives, PLAIN) for receives in range(1, LAST_HIDING_RECEIVE)]
+
+    assert delays == [4, 8, 16, 32, 64, 120, 120]
