@@ -49,5 +49,4 @@ def test_nothing_is_lost_in_a_small_storm(world: World) -> None:
     assert result.verdict.kinds == {kind: [] for kind in result.verdict.kinds}
     assert result.violations() == []
     assert result.killed >= len(PLAN.kills)
-    assert "429" in result.sales.statuses
     assert "Violations: 0. Everything agrees." in list(result.lines())
