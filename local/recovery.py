@@ -5,7 +5,7 @@ import time
 from functions.core.ledger_row import Group
 from functions.core.ports import Ledger, TaskQueue
 from functions.sweep.requeue import Requeue
-from local.memory.telemetry import MemoryTelemetry
+from local.memory.runtime import MemoryTelemetry
 
 
 def requeue_step(ledger: Ledger, queue: TaskQueue) -> Requeue:

@@ -1,4 +1,4 @@
-"""A k-NN index in a dictionary: external versions, tombstones and exact search."""
+"""Vectors in memory: a hashing embedder, and a k-NN index with versions and exact search."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,6 +9,8 @@ from functions.adapters.opensearch_search import Hit
 from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult, Written
 from functions.core.failure import Failure, FailureKind
 from functions.core.identity import EntryId
+from functions.core.ports import Embedded
+from local.model.hashed import HashedVectors
 
 if TYPE_CHECKING:
     from functions.core.entry import Vector
@@ -102,9 +104,23 @@ def _hit(entry: Entry, vector: "Vector") -> Hit:
 
 
 def _holds(held: object, value: object) -> bool:
-    """Match a list by any of its values, as a term query does."""
+    """Match a list if any of its values is equal, as a term query does."""
     return value in held if isinstance(held, list) else held == value
 
 
 def _norms(one: "Vector", other: "Vector") -> float:
     return float(np.linalg.norm(one) * np.linalg.norm(other)) or 1.0
+
+
+class HashedEmbedder:
+    """Texts that share words are near each other."""
+
+    def __init__(self, dimensions: int) -> None:
+        self._dimensions = dimensions
+        self._vectors = HashedVectors()
+        self.requests: list[list[str]] = []
+
+    def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:  # noqa: ARG002
+        self.requests.append(list(texts))
+        vectors = self._vectors.embed(texts, self._dimensions)
+        return Embedded(list(vectors), sum(len(text.split()) for text in texts))

@@ -1,11 +1,15 @@
-"""A ledger in a dictionary."""
+"""What the pipeline stores about its own work, in dictionaries: rows, cursors and the stash."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from functions.core.identity import RowKey
 from functions.core.ledger_row import Group, LedgerRow
 from functions.core.ports import Listed, Swapped
+
+if TYPE_CHECKING:
+    from functions.core.entry import Vector
 
 
 class MemoryLedger:
@@ -52,3 +56,29 @@ def _fits(row: LedgerRow, standing: LedgerRow | None) -> bool:
     if standing is None:
         return row.revision == 0
     return (standing.revision, standing.created_ms) == (row.revision, row.created_ms)
+
+
+class MemoryCursors:
+    """Remembers a shard for each job."""
+
+    def __init__(self) -> None:
+        self.shards: dict[str, int] = {}
+
+    def read(self, job: str) -> int:
+        return self.shards.get(job, 0)
+
+    def write(self, job: str, shard: int) -> None:
+        self.shards[job] = shard
+
+
+class MemoryStash:
+    """Keeps vectors by row and chunk hash."""
+
+    def __init__(self) -> None:
+        self._kept: dict[RowKey, dict[str, Vector]] = {}
+
+    def read(self, key: RowKey) -> Mapping[str, "Vector"]:
+        return dict(self._kept.get(key, {}))
+
+    def write(self, key: RowKey, vectors: Mapping[str, "Vector"]) -> None:
+        self._kept.setdefault(key, {}).update(vectors)

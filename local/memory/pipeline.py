@@ -13,19 +13,12 @@ from functions.core.settings import GuardedTarget, Ordering, SourceSettings, Tar
 from functions.embed.build import build_embed
 from functions.enqueue.process import Enqueue
 from functions.sweep.build import build_sweep
-from local.memory.announcer import MemoryAnnouncer
-from local.memory.clock import MovableClock
-from local.memory.control import MemoryControl
-from local.memory.cursors import MemoryCursors
-from local.memory.embedder import HashedEmbedder
-from local.memory.failed_changes import MemoryFailedChanges
-from local.memory.index import MemoryIndex
-from local.memory.ledger import MemoryLedger
-from local.memory.mappings import MemoryMappings, MemoryProber
+from local.memory.control import MemoryControl, MemoryMappings, MemoryProber
+from local.memory.index import HashedEmbedder, MemoryIndex
+from local.memory.ledger import MemoryCursors, MemoryLedger, MemoryStash
 from local.memory.queues import MemoryQueues
-from local.memory.stash import MemoryStash
-from local.memory.table import MemorySource, MemoryTable
-from local.memory.telemetry import MemoryTelemetry
+from local.memory.runtime import MemoryAnnouncer, MemoryTelemetry, MovableClock
+from local.memory.table import MemoryFailedChanges, MemorySource, MemoryTable
 
 RUN_SECONDS = 120.0
 BATCH = 10
@@ -33,7 +26,7 @@ MAX_ROUNDS = 10_000
 
 
 class MemoryPipeline:
-    """Tables, stream, lanes, functions and indexes, driven by hand."""
+    """Tables, stream, lanes, functions and indexes, run step by step by the caller."""
 
     def __init__(
         self,
@@ -44,9 +37,9 @@ class MemoryPipeline:
         indexes: Mapping[str, MemoryIndex] | None = None,
         ledger: MemoryLedger | None = None,
         telemetry: MemoryTelemetry | None = None,
-        around: Callable[[Any, set[str]], Any] = lambda box, _: box,
+        around: Callable[[Any, set[str]], Any] = lambda adapter, _: adapter,
     ) -> None:
-        """`around` may wrap each box that a function talks to: given the box and its calls."""
+        """`around` may wrap each adapter: it gets the adapter and the names of its methods."""
         self.clock = MovableClock()
         self.telemetry = telemetry or MemoryTelemetry()
         self.ledger = ledger or MemoryLedger()
@@ -143,7 +136,7 @@ class MemoryPipeline:
         return self.enqueue.process(changes)
 
     def deliver_new(self) -> None:
-        """Give enqueue what each stream has had since the last time."""
+        """Give enqueue the records that each stream got since the last call."""
         for name, table in self.tables.items():
             end = len(table.stream)
             records = table.stream[self.read[name] : end]
@@ -165,54 +158,54 @@ class MemoryPipeline:
         return len(messages)
 
     def seconds_left(self, seconds: float = RUN_SECONDS) -> Callable[[], float]:
-        """Start a run's time: it goes by when something waits."""
+        """Return a function that gives the seconds left of a run that starts now."""
         end_ms = self.clock() + seconds * 1000
         return lambda: (end_ms - self.clock()) / 1000
 
     def sweep(self, job: str, seconds: float = 240.0) -> None:
-        """Run the sweep once, as the clock does: `due` each minute, `rest` each 15 minutes."""
+        """Run the sweep once, as its schedule does: `due` each minute, `rest` each 15 minutes."""
         self.sweeper.run(job, self.seconds_left(seconds))
 
     def reconcile(self) -> None:
-        """Let the mappings follow the breakers, as the clock does each minute."""
+        """Run the breaker function once, as its schedule does each minute."""
         self.breaker.run(self.seconds_left(120.0))
 
     def drain(self) -> None:
-        """Run everything, moving the clock over every backoff, until nothing is owed."""
+        """Run everything, moving the clock over every backoff, until no work is left."""
         self.deliver_new()
         for _ in range(MAX_ROUNDS):
             if self._run_all():
                 continue
-            if not self._owes():
+            if not self._has_work():
                 return
-            self._advance_to_the_next()
+            self._advance_to_next_due()
             self.reconcile()
             self.sweep("due")
             self.sweep("rest")
-        raise RuntimeError(f"something is still owed after {MAX_ROUNDS} rounds")
+        raise RuntimeError(f"work is still left after {MAX_ROUNDS} rounds")
 
     def _run_all(self) -> bool:
         return sum(self.run(name) for name in self.queues.names) > 0
 
-    def _owes(self) -> bool:
+    def _has_work(self) -> bool:
         waiting = (Group.OPEN, Group.PARKED, Group.HEALING)
-        is_owed = any(row.group in waiting for row in self.ledger.rows.values())
-        return is_owed or any(self.queues.depth(name) for name in self.queues.names)
+        has_rows = any(row.group in waiting for row in self.ledger.rows.values())
+        return has_rows or any(self.queues.depth(name) for name in self.queues.names)
 
-    def _advance_to_the_next(self) -> None:
-        """Move the clock to where something can happen: a message or a row that is due."""
+    def _advance_to_next_due(self) -> None:
+        """Move the clock to the next time a message or a row is due."""
         now_ms = self.clock()
         waiting = (Group.PARKED, Group.HEALING)
         dues = [row.due_ms for row in self.ledger.rows.values() if row.group in waiting]
         dues += self.queues.visible_times()
         if not dues or self.mappings.disabled:
-            # The clock calls the breaker each minute.
+            # The breaker runs each minute.
             dues.append(now_ms + 60_000)
         later = [due_ms for due_ms in dues if due_ms > now_ms]
         self.clock.advance((min(later, default=now_ms + 60_000) - now_ms) / 1000)
 
     def _wait_for_embed(self, seconds: float) -> None:
-        """Let the others work while the sweep waits for its canary."""
+        """Run embed while the sweep waits for its canary."""
         self._run_all()
         self.clock.advance(seconds)
 

@@ -42,7 +42,7 @@ class MemoryQueues:
         self._visibility_ms = visibility_seconds * 1000
         self._max_receive_count = max_receive_count
         self._queues: dict[str, _Queue] = {}
-        self.gone: set[str] = set()  # queues of former settings; all others come with their use
+        self.gone: set[str] = set()  # removed queues; all others are made by their first message
         self._numbers = count(1)
 
     @property
@@ -51,7 +51,7 @@ class MemoryQueues:
         return [name for name in self._queues if not name.endswith(DEAD_LETTERS)]
 
     def send(self, tasks: Sequence[Task]) -> list[Task]:
-        """Send tasks to their lanes; all are accepted that have one."""
+        """Send tasks to their lanes; return those whose lane does not exist."""
         refused = []
         for task in tasks:
             if not self.has_queue(task.target, task.queue):
@@ -66,7 +66,7 @@ class MemoryQueues:
         return refused
 
     def put(self, name: str, body: str, *, group: str | None, deduplication_id: str | None) -> None:
-        """Send one message; a known deduplication id is swallowed for five minutes."""
+        """Send one message; a repeated deduplication id is ignored for five minutes."""
         queue = self._queues.setdefault(name, _Queue(name, is_fifo=group is not None))
         now_ms = self._clock()
         if deduplication_id is not None:
@@ -92,7 +92,7 @@ class MemoryQueues:
                 # A message in flight blocks its group.
                 blocked.add(held.group or "")
             elif queue and held.receive_count >= self._max_receive_count:
-                self._bury(queue, held)
+                self._move_to_dead_letters(queue, held)
             else:
                 taken.append(self._take(name, held))
         return taken
@@ -121,7 +121,7 @@ class MemoryQueues:
         }
 
     def has_queue(self, target: str, queue: str) -> bool:
-        """Tell whether a target has a queue of this name."""
+        """Return True if the target has a queue of this name."""
         return f"{target}/{queue}" not in self.gone
 
     def depth(self, name: str) -> int:
@@ -130,11 +130,11 @@ class MemoryQueues:
         return len(queue.messages) if queue else 0
 
     def visible_times(self) -> list[int]:
-        """Tell when each message of the lanes may be received."""
+        """Return when each message of the lanes becomes visible."""
         return [held.visible_ms for name in self.names for held in self._queues[name].messages]
 
     def receive_counts(self) -> list[int]:
-        """Tell how often each message of the lanes was received."""
+        """Return the receive count of each message of the lanes."""
         return [held.receive_count for name in self.names for held in self._queues[name].messages]
 
     def dead_letters(self) -> list[str]:
@@ -147,7 +147,7 @@ class MemoryQueues:
         ]
 
     def redrive(self) -> int:
-        """Move every dead letter back to its lane, with a new id and a new life."""
+        """Move every dead letter back to its lane, with a new id and no receives."""
         moved = 0
         for name in [name for name in self._queues if name.endswith(DEAD_LETTERS)]:
             lane = name.removesuffix(f"/{DEAD_LETTERS}")
@@ -168,10 +168,10 @@ class MemoryQueues:
             held.message_id, held.receipt, held.body, name, held.receive_count, held.sent_ms
         )
 
-    def _bury(self, queue: _Queue, held: _Held) -> None:
+    def _move_to_dead_letters(self, queue: _Queue, held: _Held) -> None:
         queue.messages.remove(held)
         name = f"{queue.name}/{DEAD_LETTERS}"
         dead = self._queues.setdefault(name, _Queue(name, queue.is_fifo))
-        # A move to a FIFO queue starts its clock anew; in a standard one the time stays.
+        # A FIFO dead letter gets a new sent time; a standard one keeps its own.
         sent_ms = self._clock() if queue.is_fifo else held.sent_ms
         dead.messages.append(_Held(held.message_id, held.body, held.group, sent_ms, 0))

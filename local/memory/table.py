@@ -1,11 +1,13 @@
-"""A DynamoDB table with its stream, in memory."""
+"""DynamoDB source tables with their streams, and the changes that Lambda could not deliver."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Context, Decimal
 from itertools import count
 from typing import Any
 
 from functions.adapters.dynamodb_values import from_dynamodb, to_dynamodb, with_bytes
+from functions.adapters.s3_failed_changes import parse_batch
+from functions.core.failed_batch import FailedBatch
 from functions.core.identity import ItemKey
 from functions.core.ports import Clock
 from functions.core.settings import SourceSettings
@@ -86,3 +88,20 @@ class MemorySource:
         self, source: SourceSettings, keys: Sequence[ItemKey]
     ) -> list[Mapping[str, Any] | None]:
         return [self._tables[source.name].get(key) for key in keys]
+
+
+class MemoryFailedChanges:
+    """Keeps invocation records by name."""
+
+    def __init__(self, sources: Sequence[SourceSettings]) -> None:
+        self._sources = sources
+        self.objects: dict[str, bytes] = {}
+
+    def names(self) -> Iterator[str]:
+        yield from sorted(self.objects)
+
+    def read(self, name: str) -> FailedBatch:
+        return parse_batch(self.objects[name], self._sources)
+
+    def remove(self, name: str) -> None:
+        self.objects.pop(name, None)

@@ -12,8 +12,8 @@ import pytest
 from functions.adapters.sqs_tasks import SqsTasks, parse_messages
 from functions.core.lane import Lane
 from functions.core.ports import Message, TaskQueue
-from local.memory.clock import MovableClock
 from local.memory.queues import DEAD_LETTERS, MemoryQueues
+from local.memory.runtime import MovableClock
 from tests.contract.engines import aws_client
 
 MAX_RECEIVES = 3

@@ -12,7 +12,7 @@ from functions.adapters.dynamodb_source import DynamoDbSource
 from functions.adapters.dynamodb_values import to_dynamodb
 from functions.core.ports import Source
 from functions.core.settings import SourceSettings
-from local.memory.clock import MovableClock
+from local.memory.runtime import MovableClock
 from local.memory.table import MemorySource, MemoryTable
 from tests.builders import make_source
 from tests.contract.engines import aws_client

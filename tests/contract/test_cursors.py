@@ -9,8 +9,7 @@ from functions.adapters.dynamodb_cursors import DynamoDbCursors
 from functions.core.ledger_row import Group
 from functions.core.ports import Ledger
 from functions.sweep.ports import Cursors
-from local.memory.cursors import MemoryCursors
-from local.memory.ledger import MemoryLedger
+from local.memory.ledger import MemoryCursors, MemoryLedger
 from tests.contract.engines import real
 from tests.contract.ledger_engines import ledger_table
 

@@ -8,7 +8,7 @@ import pytest
 from functions.adapters.s3_stash import S3Stash
 from functions.core.identity import RowKey
 from functions.core.ports import Stash
-from local.memory.stash import MemoryStash
+from local.memory.ledger import MemoryStash
 from tests.contract.engines import aws_client
 from tests.contract.index_engines import vector
 

@@ -6,7 +6,7 @@ from functions.core.entry import Entry
 from functions.core.failure import Failure, FailureError, FailureKind, RefusedRequestError
 from functions.core.ledger_row import LedgerRow
 from functions.core.ports import Embedded
-from local.memory.embedder import HashedEmbedder
+from local.memory.index import HashedEmbedder
 from local.memory.pipeline import MemoryPipeline
 
 PARAGRAPHS = [f"Paragraph {n} tells about subject {n * 31}. " * 6 for n in range(12)]

@@ -10,8 +10,7 @@ from functions.core.identity import EntryId, RowKey
 from functions.core.ledger_row import LedgerRow, Status
 from functions.core.ports import Embedded, Swapped
 from functions.core.retry_policy import RetrySettings
-from local.memory.embedder import HashedEmbedder
-from local.memory.index import MemoryIndex
+from local.memory.index import HashedEmbedder, MemoryIndex
 from local.memory.ledger import MemoryLedger
 from local.memory.pipeline import MemoryPipeline
 from tests.builders import make_pipeline

@@ -4,7 +4,7 @@ from functools import partial
 
 from functions.core.failure import Failure, FailureKind
 from functions.core.ledger_row import Group, Status
-from local.memory.embedder import HashedEmbedder
+from local.memory.index import HashedEmbedder
 from local.memory.pipeline import MemoryPipeline
 from tests.builders import make_pipeline, make_source, make_target
 from tests.flow.stories import TroubledEmbedder, row, texts, write

@@ -2,7 +2,7 @@
 
 from functions.core.entry import Entry
 from functions.core.ledger_row import Status
-from local.memory.embedder import HashedEmbedder
+from local.memory.index import HashedEmbedder
 from local.memory.pipeline import MemoryPipeline
 from tests.builders import make_pipeline
 from tests.flow.stories import PARAGRAPHS, TroubledEmbedder, paid_texts, row, texts, write

@@ -14,7 +14,7 @@ from functions.core.ports import Embedded, Swapped
 from functions.core.retry_policy import PRESETS, RetrySettings
 from functions.core.settings import BreakerSettings
 from functions.embed.vectorize import HARMLESS
-from local.memory.embedder import HashedEmbedder
+from local.memory.index import HashedEmbedder
 from local.memory.ledger import MemoryLedger
 from tests.builders import make_pipeline
 

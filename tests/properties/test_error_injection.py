@@ -11,7 +11,7 @@ from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.ledger_row import Status
 from functions.sweep.requeue import Requeue
 from local.memory.pipeline import MemoryPipeline
-from local.memory.telemetry import MemoryTelemetry
+from local.memory.runtime import MemoryTelemetry
 from tests.builders import make_source, make_target
 from tests.properties.watched import Killed
 

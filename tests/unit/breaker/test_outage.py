@@ -8,7 +8,7 @@ from functions.core.control import Circuit, Part
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.settings import GuardedTarget
 from functions.embed.vectorize import HARMLESS
-from local.memory.mappings import MemoryMappings
+from local.memory.control import MemoryMappings
 from tests.unit.embed.fleet import Fleet, Provider, SimulatedTime
 
 HOUR = 3600.0

@@ -9,10 +9,8 @@ from functions.breaker.process import Reconcile
 from functions.core.control import Breaker, Circuit, Control, Part, paused
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.settings import GuardedTarget
-from local.memory.clock import MovableClock
-from local.memory.control import MemoryControl
-from local.memory.mappings import MemoryMappings
-from local.memory.telemetry import MemoryTelemetry
+from local.memory.control import MemoryControl, MemoryMappings
+from local.memory.runtime import MemoryTelemetry, MovableClock
 from tests.builders import NOW_MS
 
 QUEUES = ("high", "normal", "bulk", "delete")

@@ -15,7 +15,7 @@ from functions.core.settings import TargetSettings
 from functions.embed.guard import Guard
 from functions.embed.guarded import GuardedEmbedder
 from local.memory.control import MemoryControl
-from local.memory.telemetry import MemoryTelemetry
+from local.memory.runtime import MemoryTelemetry
 from tests.builders import NOW_MS, make_target
 
 RUN_SECONDS = 120.0

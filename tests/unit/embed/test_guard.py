@@ -12,9 +12,8 @@ from functions.core.ports import Allowance, Budget, Embedded
 from functions.core.settings import BreakerSettings
 from functions.embed.guard import Guard
 from functions.embed.guarded import GuardedEmbedder
-from local.memory.clock import MovableClock
 from local.memory.control import MemoryControl
-from local.memory.telemetry import MemoryTelemetry
+from local.memory.runtime import MemoryTelemetry, MovableClock
 from tests.builders import NOW_MS, make_target
 
 RUN_SECONDS = 100.0

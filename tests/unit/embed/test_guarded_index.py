@@ -10,9 +10,8 @@ from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import DocumentId, EntryId
 from functions.embed.guard import Guard
 from functions.embed.guarded import GuardedIndex
-from local.memory.clock import MovableClock
 from local.memory.control import MemoryControl
-from local.memory.telemetry import MemoryTelemetry
+from local.memory.runtime import MemoryTelemetry, MovableClock
 from tests.builders import NOW_MS, make_target
 
 AWAY = Failure(FailureKind.INDEX_UNAVAILABLE, "OpenSearch answered 503")

@@ -9,8 +9,7 @@ from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import EntryId
 from functions.core.ports import Embedded
 from functions.embed.probe import probe
-from local.memory.embedder import HashedEmbedder
-from local.memory.index import MemoryIndex
+from local.memory.index import HashedEmbedder, MemoryIndex
 from tests.builders import NOW_MS
 
 

@@ -15,7 +15,7 @@ from functions.core.ports import Embedded
 from functions.embed.packing import Piece
 from functions.embed.run_time import RunTime
 from functions.embed.vectorize import Buying, Vectors, vectorize
-from local.memory.embedder import HashedEmbedder
+from local.memory.index import HashedEmbedder
 
 REFUSED = Failure(FailureKind.INVALID_INPUT, "400")
 THROTTLED = Failure(FailureKind.THROTTLED, "429")

@@ -9,11 +9,10 @@ from functions.core.ledger_row import Group, LedgerRow, Status
 from functions.core.ports import Swapped
 from functions.core.task import Task
 from functions.enqueue.process import Enqueue
-from local.memory.clock import MovableClock
 from local.memory.ledger import MemoryLedger
 from local.memory.pipeline import MemoryPipeline
 from local.memory.queues import MemoryQueues
-from local.memory.telemetry import MemoryTelemetry
+from local.memory.runtime import MemoryTelemetry, MovableClock
 from tests.builders import (
     make_change,
     make_pipeline,

@@ -10,7 +10,7 @@ from functions.core.lane import Lane
 from functions.core.ledger_row import Status
 from functions.core.ports import Embedded
 from functions.sweep.holds import MAX_WAITING, OVERDUE_MS, QUIET_WAITING, Hold
-from local.memory.embedder import HashedEmbedder
+from local.memory.index import HashedEmbedder
 from tests.builders import make_pipeline
 from tests.unit.sweep.world import World
 

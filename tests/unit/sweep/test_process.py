@@ -12,9 +12,8 @@ from functions.core.ledger_row import Group, Status
 from functions.core.ports import Listed
 from functions.sweep.ports import SecondsLeft
 from functions.sweep.process import FINISH_SECONDS, Sweep, SweepError, UnknownJobError
-from local.memory.clock import MovableClock
 from local.memory.ledger import MemoryLedger
-from local.memory.telemetry import MemoryTelemetry
+from local.memory.runtime import MemoryTelemetry, MovableClock
 from tests.unit.sweep.world import DAY_MS, HOUR_MS, World
 
 

@@ -16,15 +16,12 @@ from functions.enqueue.process import Enqueue
 from functions.sweep.build import build_sweep
 from functions.sweep.ports import Cursors
 from functions.sweep.process import Sweep
-from local.memory.announcer import MemoryAnnouncer
-from local.memory.clock import MovableClock
 from local.memory.control import MemoryControl
-from local.memory.cursors import MemoryCursors
-from local.memory.failed_changes import MemoryFailedChanges
 from local.memory.index import MemoryIndex
-from local.memory.ledger import MemoryLedger
+from local.memory.ledger import MemoryCursors, MemoryLedger
 from local.memory.queues import MemoryQueues
-from local.memory.telemetry import MemoryTelemetry
+from local.memory.runtime import MemoryAnnouncer, MemoryTelemetry, MovableClock
+from local.memory.table import MemoryFailedChanges
 from tests.builders import make_row, make_source, make_target
 
 HOUR_MS = 3_600_000
