@@ -7,7 +7,6 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from functions.core.lane import Lane
 from infrastructure.alarm_topics import AlarmTopics
 from infrastructure.enqueue_function import EnqueueFunction
 from infrastructure.lanes import Lanes
@@ -15,14 +14,6 @@ from infrastructure.resource_names import pascal
 
 PERIOD = Duration.minutes(5)
 HALF_AN_HOUR = 6  # periods
-# How long a task may wait before somebody should look. Bulk is meant to wait for live writes.
-OLDEST_MESSAGE_MINUTES = {
-    Lane.HIGH: 5,
-    Lane.NORMAL: 15,
-    Lane.BULK: 6 * 60,
-    Lane.DELETE: 15,
-    Lane.SEQUENTIAL: 30,
-}
 # The stream forgets a record after 24 hours.
 ITERATOR_AGE_MINUTES = 15
 
@@ -51,7 +42,7 @@ class Alarms(Construct):
                 " days.",
             )
         for name, queue in lanes.queues.items():
-            minutes = OLDEST_MESSAGE_MINUTES[lanes.lane_of[name]]
+            minutes = lanes.lane_of[name].traits.alarm_minutes
             self.add(
                 pascal(target, name, "oldest-task"),
                 metric=queue.metric_approximate_age_of_oldest_message(

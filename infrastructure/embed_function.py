@@ -6,16 +6,12 @@ from aws_cdk import Duration
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct, IDependable
 
-from functions.core.lane import Lane
 from infrastructure.lanes import Lanes
 from infrastructure.python_function import PythonFunction
 from infrastructure.resource_names import pascal
 from infrastructure.stage_config import StageConfig
 
 FOLDER = "embed"
-FIFO_BATCH_SIZE = 10  # What Lambda takes at most from a FIFO queue, and without a window.
-DELETE_BATCH_SIZE = 100
-DELETE_WINDOW_SECONDS = 1
 
 
 class EmbedFunction(PythonFunction):
@@ -56,7 +52,7 @@ class EmbedFunction(PythonFunction):
         """Let Lambda read every lane, once the index is there to be written."""
         for name, queue in lanes.queues.items():
             lane = lanes.lane_of[name]
-            batch_size, window_seconds = self._batch(lane)
+            batch_size, window_seconds = self._target.batch_of(lane)
             mapping = lambda_.EventSourceMapping(
                 self,
                 pascal(name, "mapping"),
@@ -70,14 +66,3 @@ class EmbedFunction(PythonFunction):
             )
             mapping.node.add_dependency(after)
             self.mappings[name] = mapping
-
-    def _batch(self, lane: Lane) -> tuple[int, int]:
-        match lane:
-            case Lane.BULK:
-                return self._target.bulk.batch_size, self._target.bulk.window_seconds
-            case Lane.DELETE:
-                return DELETE_BATCH_SIZE, DELETE_WINDOW_SECONDS
-            case Lane.SEQUENTIAL:
-                return 1, 0
-            case _:
-                return FIFO_BATCH_SIZE, 0

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from functions.core.lane import Lane, queue_name
+from functions.core.lane import lanes_of, queue_name
 from functions.core.settings import GuardedTarget
 from infrastructure.config_mistakes import Mistake
 from infrastructure.event_bus import bus_name
@@ -15,7 +15,7 @@ from infrastructure.function_environment import (
     target_settings,
     telemetry_environment,
 )
-from infrastructure.resource_names import PLAIN_LANES, lane_queue_name
+from infrastructure.resource_names import lane_queue_name
 from infrastructure.stage_config import StageConfig, index_name
 
 # https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
@@ -101,9 +101,7 @@ def _expected_environments(stage: str, config: StageConfig) -> dict[str, dict[st
 
 
 def _expected_queues(stage: str, config: StageConfig, target: str) -> dict[str, str]:
-    lanes = [(lane, "") for lane in PLAIN_LANES]
-    lanes += [(Lane.SEQUENTIAL, source) for source in config.sequential_sources_of(target)]
     return {
         queue_name(lane, source): _QUEUE_URL + lane_queue_name(stage, target, lane, source)
-        for lane, source in lanes
+        for lane, source in lanes_of(config.sequential_sources_of(target))
     }

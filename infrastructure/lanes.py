@@ -4,10 +4,9 @@ from aws_cdk import Duration, Stack
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from functions.core.lane import Lane, queue_name
+from functions.core.lane import Lane, lanes_of, queue_name
 from functions.core.next_step import MAX_RECEIVES
 from infrastructure.resource_names import (
-    PLAIN_LANES,
     dead_letter_queue_name,
     lane_queue_name,
     pascal,
@@ -34,8 +33,7 @@ class Lanes(Construct):
         self._stage = stage
         self._target_name = target_name
         self._target = target
-        wanted = [(lane, "") for lane in PLAIN_LANES]
-        wanted += [(Lane.SEQUENTIAL, source) for source in sequential_sources]
+        wanted = lanes_of(sequential_sources)
         self.dead_letters = {
             fifo: self._dead_letters(
                 fifo=fifo, sources=[pair for pair in wanted if pair[0].is_fifo is fifo]
@@ -59,10 +57,10 @@ class Lanes(Construct):
         ]
 
     def _queue(self, lane: Lane, source: str) -> sqs.Queue:
-        window = self._target.bulk.window_seconds if lane is Lane.BULK else 0
+        _, window = self._target.batch_of(lane)
         # High throughput lifts 300 calls/s to thousands, one limit for each document's group. A
         # sequential source has one group, where it would change nothing.
-        fast = lane in (Lane.HIGH, Lane.NORMAL)
+        fast = lane.is_fifo and not lane.traits.is_per_source
         return sqs.Queue(
             self,
             pascal(queue_name(lane, source)),

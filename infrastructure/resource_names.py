@@ -4,7 +4,6 @@ from functions.core.lane import Lane, queue_name
 
 # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-queues.html
 QUEUE_NAME_CHARACTERS = 80
-PLAIN_LANES = (Lane.HIGH, Lane.NORMAL, Lane.BULK, Lane.DELETE)
 
 
 def stack_name(stage: str) -> str:

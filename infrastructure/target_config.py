@@ -49,21 +49,21 @@ class ConcurrencyConfig(ConfigModel):
         return int(getattr(self, lane.value))
 
     def total(self, *, sequential_sources: int) -> int:
-        return (
-            self.high
-            + self.normal
-            + self.bulk
-            + self.delete
-            + (self.sequential * sequential_sources)
+        return sum(
+            self.of(lane) * (sequential_sources if lane.traits.is_per_source else 1)
+            for lane in Lane
         )
 
 
 class BulkConfig(ConfigModel):
     """How Lambda reads the bulk lane."""
 
-    # SQS would hand out 10,000, but what a run has no time for only goes back and forth.
-    batch_size: int = Field(200, ge=1, le=1000, description="1 to 1000 tasks a call")
-    window_seconds: int = Field(5, ge=0, le=300, description="0 to 300")
+    batch_size: int = Field(
+        Lane.BULK.traits.batch_size, ge=1, le=1000, description="1 to 1000 tasks a call"
+    )
+    window_seconds: int = Field(
+        Lane.BULK.traits.window_seconds, ge=0, le=300, description="0 to 300"
+    )
 
     @model_validator(mode="after")
     def _large_batches_need_a_window(self) -> "BulkConfig":
@@ -158,6 +158,11 @@ class TargetConfig(ConfigModel):
     def vector_dimensions(self) -> int:
         known = KNOWN_MODELS.get(self.model, (0, True))[0]
         return self.dimensions or known
+
+    def batch_of(self, lane: Lane) -> tuple[int, int]:
+        """Return how many tasks a call takes from a lane, and how long Lambda gathers them."""
+        read = self.bulk if lane is Lane.BULK else lane.traits
+        return read.batch_size, read.window_seconds
 
     @model_validator(mode="after")
     def _combinations(self) -> "TargetConfig":

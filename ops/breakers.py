@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from functions.adapters.dynamodb_control import DynamoDbControl
-from functions.core.control import Breaker, Circuit, Control, Part, paused, reopening
+from functions.core.control import Breaker, Circuit, Control, paused, reopening
+from functions.core.failure import Part
 from ops.deployment import Deployment, UsageError
 from ops.documents import moment
 

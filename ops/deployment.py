@@ -10,9 +10,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 from functions.adapters.dynamodb_ledger import DynamoDbLedger
 from functions.adapters.opensearch_http import OpenSearchHttp
 from functions.adapters.sqs_tasks import SqsTasks
-from functions.core.lane import Lane, queue_name
+from functions.core.lane import lanes_of, queue_name
 from functions.core.settings import Ordering, SourceSettings, TargetSettings
-from infrastructure.resource_names import PLAIN_LANES, pascal, stack_name
+from infrastructure.resource_names import pascal, stack_name
 from local import background
 from local.engines.elasticmq import REGION
 
@@ -95,11 +95,11 @@ class Deployment:
 
     def _queue_names(self, target: str) -> list[str]:
         sequential = [
-            queue_name(Lane.SEQUENTIAL, source.name)
+            source.name
             for source in self.sources.values()
             if source.ordering is Ordering.SEQUENTIAL and target in source.targets
         ]
-        return [*map(str, PLAIN_LANES), *sequential]
+        return [queue_name(lane, source) for lane, source in lanes_of(sequential)]
 
 
 def connect(stage: str | None) -> Deployment:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from functions.core.control import Part
+from functions.core.failure import Part
 from functions.core.lane import PRIORITIES
 from ops import breakers, dead_letters, recovery, statistics, stuck
 from ops.command import add_remote

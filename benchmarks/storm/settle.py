@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from benchmarks.storm.world import World
 from functions.adapters.dynamodb_control import DynamoDbControl
-from functions.core.control import Circuit, Part
+from functions.core.control import Circuit
+from functions.core.failure import Part
 from functions.core.ledger_row import Group
 from ops.statistics import queue_depth
 

@@ -8,7 +8,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from functions.adapters.store_errors import store_failures
-from functions.core.control import Part
+from functions.core.failure import Part
 
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient

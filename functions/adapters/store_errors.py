@@ -1,4 +1,4 @@
-"""Errors of DynamoDB, S3 and SQS -> failures."""
+"""Errors of AWS -> failures; only OpenSearch and the provider have their own."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,10 +7,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from functions.core.failure import Failure, FailureError, FailureKind
 
+# Only a person can grant what is missing; DynamoDB and Lambda write the longer one.
+DENIED = ("AccessDenied", "AccessDeniedException")
+
 
 @contextmanager
 def store_failures(what: str) -> Iterator[None]:
-    """Turn an AWS error into the failure that charges no document."""
+    """Turn an AWS error into a failure that spends no attempt."""
     try:
         yield
     except (ClientError, BotoCoreError) as error:
@@ -19,4 +22,5 @@ def store_failures(what: str) -> Iterator[None]:
             if isinstance(error, ClientError)
             else type(error).__name__
         )
-        raise FailureError(Failure(FailureKind.STORE_UNAVAILABLE, f"{what}: {detail}")) from error
+        kind = FailureKind.STORE_DENIED if detail in DENIED else FailureKind.STORE_UNAVAILABLE
+        raise FailureError(Failure(kind, f"{what}: {detail}")) from error

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from functions.breaker.reconcile import advance, after_probe, needs_probe, switch, wanted
 from functions.core.breaker_log import tell_transition
-from functions.core.control import Breaker, Control, Part
-from functions.core.failure import FailureError
+from functions.core.control import Breaker, Control
+from functions.core.failure import FailureError, Part
 from functions.core.ports import Clock, ControlStore, Mappings, Prober, Telemetry
 from functions.core.settings import GuardedTarget
 

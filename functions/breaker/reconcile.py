@@ -7,24 +7,14 @@ from functions.core.control import (
     Breaker,
     Circuit,
     Control,
-    Part,
     closed,
     lane_delay_ms,
     probe_failed,
     reopening,
 )
-from functions.core.lane import Lane
+from functions.core.failure import Part
+from functions.core.lane import lane_of
 from functions.core.settings import BreakerSettings
-
-# The order in which lanes come back. Lanes of one step come together.
-STEPS = (
-    (Lane.DELETE,),
-    (Lane.HIGH, Lane.SEQUENTIAL),
-    (Lane.NORMAL,),
-    (Lane.BULK,),
-)
-# What a breaker has no say in: deletes need no vectors.
-FREE_STEPS = {Part.PROVIDER: 1, Part.INDEX: 0}
 
 # In any other state a mapping is on its way, and AWS would refuse a second change.
 SETTLED = {"Enabled": True, "Disabled": False}
@@ -86,17 +76,13 @@ def _allowed(breaker: Breaker, part: Part, queues: list[str]) -> set[str]:
         return set(queues)
     back = 0 if breaker.state.stops_work else breaker.lanes
     returned = {queue for step in _steps(part, queues)[:back] for queue in step}
-    return returned | {queue for queue in queues if _step(queue) < FREE_STEPS[part]}
+    return returned | {queue for queue in queues if not lane_of(queue).needs(part)}
 
 
 def _steps(part: Part, queues: Iterable[str]) -> list[list[str]]:
-    """Return the queues that a breaker has a say in, step by step, without empty ones."""
-    names = sorted(queues)
-    steps = [[q for q in names if _step(q) == n] for n in range(FREE_STEPS[part], len(STEPS))]
-    return [step for step in steps if step]
-
-
-def _step(queue: str) -> int:
-    """Return the step of a queue; a sequential source's is named after its lane and itself."""
-    lane = Lane(queue.partition("-")[0])
-    return next(number for number, step in enumerate(STEPS) if lane in step)
+    """Return the queues that a breaker stops, in the steps in which they come back."""
+    steps: dict[int, list[str]] = {}
+    for queue in sorted(queues):
+        if lane_of(queue).needs(part):
+            steps.setdefault(lane_of(queue).traits.reopens, []).append(queue)
+    return [steps[number] for number in sorted(steps)]

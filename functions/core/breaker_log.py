@@ -1,6 +1,7 @@
 """How a change of a breaker is told, whoever made it: one event, and the metrics."""
 
-from functions.core.control import Breaker, Circuit, Part
+from functions.core.control import Breaker, Circuit
+from functions.core.failure import Part
 from functions.core.ports import Telemetry
 
 

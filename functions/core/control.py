@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from functions.core.failure import FailureKind
+from functions.core.failure import Part
 from functions.core.settings import BreakerSettings
 
 # Where a throttled answer does not say how long to wait, and as the least where it does: a
@@ -12,13 +12,6 @@ COOLDOWN_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0)
 # However long it asks for: one request in a quarter of an hour harms nobody, and a wrong date
 # in a header must not stop a target for good.
 LONGEST_COOLDOWN_SECONDS = 900.0
-
-
-class Part(StrEnum):
-    """What a breaker stands before."""
-
-    PROVIDER = "provider"
-    INDEX = "index"
 
 
 class Circuit(StrEnum):
@@ -35,13 +28,6 @@ class Circuit(StrEnum):
     def event(self) -> str:
         """Name the log event of the change to this state."""
         return "breaker_opened" if self is Circuit.OPEN else f"breaker_{self}"
-
-
-# What counts against which breaker. Throttling has its cooldown, and is no failure.
-FAILURES = {
-    Part.PROVIDER: (FailureKind.TIMEOUT, FailureKind.PROVIDER_ERROR),
-    Part.INDEX: (FailureKind.INDEX_UNAVAILABLE, FailureKind.INDEX_BUSY),
-}
 
 
 @dataclass(frozen=True)

@@ -1,38 +1,74 @@
-"""Why an attempt ended. Kinds are assigned once, where the SDK's error is caught."""
+"""Why an attempt failed. A kind is assigned once, where the SDK's error is caught."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
+class Part(StrEnum):
+    """A system that embed depends on; each has a breaker."""
+
+    PROVIDER = "provider"
+    INDEX = "index"
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What follows from a kind of failure alone; without any trait, an attempt is spent."""
+
+    is_permanent: bool = False  # only a person can help: the document is given up
+    is_free: bool = False  # the document is not the cause: no attempt is spent
+    stops_lane: bool = False  # no other request of the lane would go better now
+    breaker: Part | None = None  # the breaker that it counts against
+
+
+ORDINARY = Traits()
+
+
 class FailureKind(StrEnum):
-    THROTTLED = "throttled"
-    TIMEOUT = "timeout"
-    PROVIDER_ERROR = "provider_error"
-    CONFIGURATION = "configuration"
-    INVALID_INPUT = "invalid_input"
-    INDEX_UNAVAILABLE = "index_unavailable"
-    INDEX_BUSY = "index_busy"
-    INDEX_REJECTED = "index_rejected"
-    STORE_UNAVAILABLE = "store_unavailable"
+    """The kinds; all that the code knows about one stands here."""
+
+    # Throttling has its cooldown, and counts against no breaker.
+    THROTTLED = "throttled", Traits(is_free=True, stops_lane=True)
+    TIMEOUT = "timeout", Traits(breaker=Part.PROVIDER)
+    PROVIDER_ERROR = "provider_error", Traits(breaker=Part.PROVIDER)
+    # Opens the breaker of the part that it was found at, at once.
+    CONFIGURATION = "configuration", Traits(is_free=True, stops_lane=True)
+    INVALID_INPUT = "invalid_input", Traits(is_permanent=True)
+    INDEX_UNAVAILABLE = "index_unavailable", Traits(breaker=Part.INDEX)
+    INDEX_BUSY = "index_busy", Traits(is_free=True, breaker=Part.INDEX)
+    INDEX_REJECTED = "index_rejected", Traits(is_permanent=True)
+    # DynamoDB, S3, SQS or Lambda gave no answer, or a refusal that may pass.
+    STORE_UNAVAILABLE = "store_unavailable", Traits(is_free=True)
+    STORE_DENIED = "store_denied", Traits(is_free=True)  # the function lacks a right on AWS
+    EVENT_REFUSED = "event_refused", Traits(is_free=True)  # EventBridge took no completion event
+    NO_TIME = "no_time", Traits(is_free=True)  # the run ended before its turn
     RESOURCE = "resource"
-    PAUSED = "paused"  # a breaker is open: nothing was asked
+    PAUSED = "paused", Traits(is_free=True, stops_lane=True)  # a breaker is open: nothing was asked
     UNKNOWN = "unknown"
+
+    traits: Traits
+
+    def __new__(cls, value: str, traits: Traits = ORDINARY) -> "FailureKind":
+        kind = str.__new__(cls, value)
+        kind._value_ = value
+        kind.traits = traits
+        return kind
 
     @property
     def is_permanent(self) -> bool:
-        """Tell whether only a person can help."""
-        return self in (FailureKind.INVALID_INPUT, FailureKind.INDEX_REJECTED)
+        return self.traits.is_permanent
 
     @property
     def spends_attempt(self) -> bool:
-        """Tell whether the document is charged: not for what is none of its fault."""
-        return self not in (
-            FailureKind.THROTTLED,
-            FailureKind.CONFIGURATION,
-            FailureKind.INDEX_BUSY,
-            FailureKind.STORE_UNAVAILABLE,
-            FailureKind.PAUSED,
-        )
+        return not self.traits.is_free
+
+    @property
+    def stops_lane(self) -> bool:
+        return self.traits.stops_lane
+
+    @property
+    def breaker(self) -> Part | None:
+        return self.traits.breaker
 
 
 @dataclass(frozen=True)
@@ -53,7 +89,7 @@ class FailureError(Exception):
 
 
 class RefusedRequestError(FailureError):
-    """The provider refused a request for what is in it: the guilty input is to be found."""
+    """The provider refused a request for its content: halving it finds the rejected input."""
 
 
 class TooLargeRequestError(FailureError):

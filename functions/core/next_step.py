@@ -20,9 +20,6 @@ FREE_CAP_SECONDS = 300.0
 LATER_GROWTH = 3.0
 # A visibility timeout ends 12 hours after the receive, and a run may last 15 minutes.
 MAX_LATER_SECONDS = 42_000.0
-# The lane is about to be paused, or the run has waited already: in the queue the task would only
-# be received again.
-LANE_WIDE = (FailureKind.PAUSED, FailureKind.THROTTLED, FailureKind.CONFIGURATION)
 
 
 @dataclass(frozen=True)
@@ -117,7 +114,9 @@ def _wait(failure: Failure, tried: Tried, settings: RetrySettings, jitter: float
     """Wait without an end: whatever it is, it is none of the document's fault."""
     growing = min(FREE_BASE_SECONDS * 2.0 ** min(tried.waits - 1, 10), FREE_CAP_SECONDS)
     delay = max(growing * (1 - jitter / 2), failure.retry_after_seconds or 0.0)
-    if failure.kind in LANE_WIDE:
+    # The lane is about to be paused, or the run has waited already: in the queue the task would
+    # only be received again.
+    if failure.kind.stops_lane:
         return Park(delay)
     return _hide_or_park(delay, tried, settings)
 

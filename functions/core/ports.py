@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from functions.core.control import Breaker, Control, Cooldown, Part
+from functions.core.control import Breaker, Control, Cooldown
 from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult
+from functions.core.failure import Part
 from functions.core.identity import EntryId, ItemKey, RowKey
 from functions.core.lane import Lane
 from functions.core.ledger_row import Group, LedgerRow, Status

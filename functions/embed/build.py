@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from functions.core.control import Part
+from functions.core.failure import Part
 from functions.core.ports import (
     Announcer,
     Clock,

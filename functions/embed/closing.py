@@ -26,7 +26,7 @@ from functions.embed.job import Job
 
 # Another run, of a newer version or of a copy, has closed the row meanwhile.
 OVERTAKEN = Conclusion("task_superseded", "TasksSuperseded")
-UNTOLD = Failure(FailureKind.STORE_UNAVAILABLE, "EventBridge did not take the event of its end")
+EVENT_REFUSED = Failure(FailureKind.EVENT_REFUSED, "EventBridge refused the completion event")
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Closing:
                 }
                 for key in self.announce([c.row for c in conclusions.values() if c.row]):
                     # Not closed before it is told: the task comes again, and finds its entry.
-                    conclusions[key] = self._conclude(waiting[key].row, Failed(UNTOLD))
+                    conclusions[key] = self._conclude(waiting[key].row, Failed(EVENT_REFUSED))
                 rows = [c.row for c in conclusions.values() if c.row is not None]
                 lost = self.ledger.write(rows).lost
                 for key, conclusion in conclusions.items():

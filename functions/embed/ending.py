@@ -57,7 +57,7 @@ class Untouched:
 
 
 # Charges nobody at first; what no run has time for in many deliveries is too large for one.
-NO_TIME = Failure(FailureKind.STORE_UNAVAILABLE, "the run had no time for it")
+NO_TIME = Failure(FailureKind.NO_TIME, "the run had no time for it")
 TOO_SLOW = Failure(FailureKind.RESOURCE, f"no run of {LAST_HIDING_RECEIVE} had time for it")
 
 Ending = Indexed | Buried | Superseded | Failed | Untouched

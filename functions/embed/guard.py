@@ -7,8 +7,8 @@ the run, which alone slows the polling down.
 from collections.abc import Callable
 from dataclasses import replace
 
-from functions.core.control import FAILURES, Part, cooldown_seconds
-from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.control import cooldown_seconds
+from functions.core.failure import Failure, FailureError, FailureKind, Part
 from functions.core.ports import Clock, ControlStore, Embedded, Telemetry
 from functions.core.settings import TargetSettings
 from functions.embed.pacing import Pace, ready_ms
@@ -111,7 +111,7 @@ class Guard:
             breaker = self._shared.now().breaker(part)
             if not breaker.state.stops_work:
                 self._shared.open(part, breaker, failure.message)
-        elif failure.kind in FAILURES[part]:
+        elif failure.kind.breaker is part:
             self._tally.failed(part, failure)
         elif failure.kind.is_permanent:
             self.passed(part)

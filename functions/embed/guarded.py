@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from functions.core.control import Part
 from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult
-from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.failure import Failure, FailureError, FailureKind, Part
 from functions.core.identity import EntryId
 from functions.core.ports import Embedded, Embedder, VectorIndex
 from functions.embed.chunking import BYTES_PER_TOKEN

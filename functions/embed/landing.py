@@ -21,7 +21,7 @@ def land(
         [entry for _, entry in entries],
         # Bulk work does not wait for the index to refresh; a live write is found by the next
         # search.
-        searchable_now=any(job.task.lane != "bulk" for job, _ in entries),
+        searchable_now=any(job.task.lane.traits.is_searchable_at_once for job, _ in entries),
     )
     endings: dict[RowKey, Ending] = {}
     conflicts: list[tuple[Job, Landed]] = []

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
-from functions.core.control import Part
 from functions.core.entry import Tombstone
-from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.failure import Failure, FailureError, FailureKind, Part
 from functions.core.identity import DocumentId
 from functions.core.ports import Clock, Embedder, VectorIndex
 from functions.embed.vectorize import HARMLESS

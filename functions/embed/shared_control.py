@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from functions.core.breaker_log import tell_transition
-from functions.core.control import Breaker, Control, Cooldown, Part, opened
-from functions.core.failure import FailureError
+from functions.core.control import Breaker, Control, Cooldown, opened
+from functions.core.failure import FailureError, Part
 from functions.core.ports import Clock, ControlStore, Telemetry
 from functions.core.settings import TargetSettings
 

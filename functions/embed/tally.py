@@ -3,8 +3,8 @@
 from collections import Counter
 from dataclasses import replace
 
-from functions.core.control import Breaker, Part, failure_ratio, is_failing, window_start
-from functions.core.failure import Failure
+from functions.core.control import Breaker, failure_ratio, is_failing, window_start
+from functions.core.failure import Failure, Part
 from functions.core.ports import Clock
 from functions.core.settings import BreakerSettings
 from functions.embed.shared_control import SharedControl

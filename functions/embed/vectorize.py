@@ -24,9 +24,6 @@ HARMLESS = "probe"
 # So many chunks of a document refused, and none taken: it is the whole of it.
 REFUSED_CHUNKS = 3
 
-# None of these would go better for the next request of the same run.
-STOPS_ALL = (FailureKind.THROTTLED, FailureKind.CONFIGURATION, FailureKind.PAUSED)
-
 
 @dataclass
 class Vectors:
@@ -71,7 +68,7 @@ def vectorize(
             result.untouched.update(piece.hash for piece in request)
             continue
         failure = _buy(request, embedder, timeout, result, waiting)
-        if failure is not None and failure.kind in STOPS_ALL:
+        if failure is not None and failure.kind.stops_lane:
             _fail(result, [piece for rest in waiting for piece in rest], failure)
             break
     if result.refused and not result.paid:

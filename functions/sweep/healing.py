@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from functions.core.ledger_row import Group
 from functions.sweep.due import is_due
-from functions.sweep.holds import healing_lane, healing_rule
+from functions.sweep.holds import healing_rule
 from functions.sweep.ports import SecondsLeft
 from functions.sweep.tools import Tools
 
@@ -29,7 +29,7 @@ class Healing:
         ):
             dispatch.send(
                 [
-                    replace(row, lane=healing_lane(row.lane))
+                    replace(row, lane=row.lane.heals_in)
                     for row in rows
                     if is_due(row, Group.HEALING, now_ms)
                 ]

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from functions.core.control import Circuit, Control
-from functions.core.lane import Lane, queue_name
+from functions.core.failure import Part
+from functions.core.lane import Lane, lane_of, queue_name
 from functions.core.ports import Listed
 
 # With more messages than this, a lane has a backlog.
@@ -38,9 +39,8 @@ class Situation:
     now_ms: int
 
     def stops(self, lane: Lane) -> bool:
-        """Tell whether the lane is paused, or about to be; deletes need no provider."""
-        provider = self.control.provider.state.stops_work and lane is not Lane.DELETE
-        return provider or self.control.index.state.stops_work
+        """Tell whether the lane is paused, or about to be."""
+        return any(self.control.breaker(p).state.stops_work for p in Part if lane.needs(p))
 
     @property
     def is_troubled(self) -> bool:
@@ -55,7 +55,7 @@ class Situation:
     @property
     def is_quiet(self) -> bool:
         """Tell whether the live lanes have no more than the next batch waiting."""
-        live = sum(depth for name, depth in self.waiting.items() if _is_live(name))
+        live = sum(depth for name, depth in self.waiting.items() if lane_of(name).traits.is_live)
         return live <= QUIET_WAITING
 
     def has_backlog(self, lane: Lane, source: str) -> bool:
@@ -95,25 +95,14 @@ def healing_rule(situation: Situation, listed: Listed) -> Hold | None:
     """Hold a failed row while there is anything better to do, but not for ever."""
     if situation.is_troubled:
         return Hold.TROUBLED
-    if situation.has_backlog(healing_lane(listed.lane), source_of(listed)):
+    if situation.has_backlog(listed.lane.heals_in, source_of(listed)):
         return Hold.BACKLOG
-    # A delete costs next to nothing, and is in nobody's way.
-    is_urgent = listed.lane is Lane.DELETE or situation.now_ms - listed.due_ms > OVERDUE_MS
+    # Without the provider it costs next to nothing, and delays no live work.
+    is_cheap = not listed.lane.needs(Part.PROVIDER)
+    is_urgent = is_cheap or situation.now_ms - listed.due_ms > OVERDUE_MS
     return None if is_urgent or situation.is_quiet else Hold.BUSY
-
-
-def healing_lane(lane: Lane) -> Lane:
-    """Return where a failed document is tried again: never before live work.
-
-    A sequential source has no other lane, and a delete needs no provider.
-    """
-    return lane if lane in (Lane.SEQUENTIAL, Lane.DELETE) else Lane.BULK
 
 
 def source_of(listed: Listed) -> str:
     """Read the source from a row's key."""
     return listed.row_key.split("/", 2)[1]
-
-
-def _is_live(queue: str) -> bool:
-    return queue in (Lane.HIGH, Lane.NORMAL) or queue.startswith(f"{Lane.SEQUENTIAL}-")

@@ -6,7 +6,7 @@ from typing import Any
 from functions.adapters.dynamodb_stream import parse_records
 from functions.breaker.process import Reconcile
 from functions.core.identity import DocumentId, row_key
-from functions.core.lane import PRIORITIES, Lane, queue_name
+from functions.core.lane import lanes_of, queue_name
 from functions.core.ledger_row import Group, LedgerRow
 from functions.core.ports import Embedder
 from functions.core.settings import GuardedTarget, Ordering, SourceSettings, TargetSettings
@@ -117,11 +117,8 @@ class MemoryPipeline:
         )
 
     def _guarded(self, target: TargetSettings) -> GuardedTarget:
-        queues = [*map(str, PRIORITIES), str(Lane.DELETE)] + [
-            queue_name(Lane.SEQUENTIAL, source.name)
-            for source in self._sources
-            if source.ordering is Ordering.SEQUENTIAL
-        ]
+        sequential = [s.name for s in self._sources if s.ordering is Ordering.SEQUENTIAL]
+        queues = [queue_name(lane, source) for lane, source in lanes_of(sequential)]
         return GuardedTarget(
             name=target.name,
             embed_function=target.name,

@@ -249,7 +249,7 @@ def test_events_that_nobody_takes_for_hours_lose_nothing() -> None:
         pipeline.clock.advance(60)
     rows = pipeline.ledger.rows.values()
     assert pipeline.queues.dead_letters() == []
-    assert {row.errors[-1].kind for row in rows} == {"store_unavailable"}
+    assert {row.errors[-1].kind for row in rows} == {"event_refused"}
 
     pipeline.announcer.refuses = 0
     pipeline.drain()

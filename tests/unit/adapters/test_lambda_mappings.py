@@ -8,8 +8,7 @@ import pytest
 from botocore.config import Config
 
 from functions.adapters.lambda_mappings import LambdaMappings, LambdaProber
-from functions.core.control import Part
-from functions.core.failure import FailureError, FailureKind
+from functions.core.failure import FailureError, FailureKind, Part
 from tests.unit.adapters.scripted_server import Answer, ScriptedServer
 
 MAPPING = "a1b2c3d4-5678-90ab-cdef-11111example"

@@ -40,17 +40,17 @@ def s3() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(
-    "code",
+    ("code", "kind"),
     [
-        "ProvisionedThroughputExceededException",
-        "ThrottlingException",
-        "InternalServerError",
-        "ResourceNotFoundException",
-        "AccessDeniedException",
+        ("ProvisionedThroughputExceededException", FailureKind.STORE_UNAVAILABLE),
+        ("ThrottlingException", FailureKind.STORE_UNAVAILABLE),
+        ("InternalServerError", FailureKind.STORE_UNAVAILABLE),
+        ("ResourceNotFoundException", FailureKind.STORE_UNAVAILABLE),
+        ("AccessDeniedException", FailureKind.STORE_DENIED),
     ],
 )
-def test_error_of_the_table_charges_nobody(dynamodb: Any, code: str) -> None:
-    """R22: reading and writing alike, told with the code of AWS."""
+def test_error_of_the_table_spends_no_attempt(dynamodb: Any, code: str, kind: FailureKind) -> None:
+    """R22: reading and writing alike, reported with the code of AWS."""
     ledger, source = DynamoDbLedger(dynamodb.client, "ledger"), DynamoDbSource(dynamodb.client)
     calls: list[tuple[str, str, Callable[[], object]]] = [
         ("put_item", "writing table ledger", lambda: ledger.write([make_row()])),
@@ -67,7 +67,8 @@ def test_error_of_the_table_charges_nobody(dynamodb: Any, code: str) -> None:
         with pytest.raises(FailureError) as caught:
             call()
 
-        assert caught.value.failure == unavailable(f"{doing}: {code}")
+        assert caught.value.failure == Failure(kind, f"{doing}: {code}")
+        assert not kind.spends_attempt
 
 
 def test_keys_that_come_back_unprocessed_are_asked_for_again(dynamodb: Any) -> None:

@@ -4,8 +4,8 @@ import random
 from collections.abc import Sequence
 
 from functions.breaker.process import Reconcile
-from functions.core.control import Circuit, Part
-from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.control import Circuit
+from functions.core.failure import Failure, FailureError, FailureKind, Part
 from functions.core.settings import GuardedTarget
 from functions.embed.vectorize import HARMLESS
 from local.memory.control import MemoryMappings

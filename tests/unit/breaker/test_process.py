@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from functions.breaker.process import Reconcile
-from functions.core.control import Breaker, Circuit, Control, Part, paused
-from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.control import Breaker, Circuit, Control, paused
+from functions.core.failure import Failure, FailureError, FailureKind, Part
 from functions.core.settings import GuardedTarget
 from local.memory.control import MemoryControl, MemoryMappings
 from local.memory.runtime import MemoryTelemetry, MovableClock

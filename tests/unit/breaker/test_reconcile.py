@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from functions.breaker.reconcile import advance, after_probe, needs_probe, switch, wanted
-from functions.core.control import Breaker, Circuit, Control, Part
+from functions.core.control import Breaker, Circuit, Control
+from functions.core.failure import Part
 from functions.core.settings import BreakerSettings
 from tests.builders import NOW_MS
 

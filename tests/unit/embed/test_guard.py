@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from functions.core.control import Breaker, Circuit, Control, Cooldown, Part, opened, reopening
-from functions.core.failure import Failure, FailureError, FailureKind, RefusedRequestError
+from functions.core.control import Breaker, Circuit, Control, Cooldown, opened, reopening
+from functions.core.failure import Failure, FailureError, FailureKind, Part, RefusedRequestError
 from functions.core.ports import Allowance, Budget, Embedded
 from functions.core.settings import BreakerSettings
 from functions.embed.guard import Guard

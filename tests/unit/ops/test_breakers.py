@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from functions.adapters.dynamodb_control import DynamoDbControl
-from functions.core.control import Breaker, Circuit, Part
+from functions.core.control import Breaker, Circuit
+from functions.core.failure import Part
 from ops.breakers import breakers, pause, resume
 from ops.cli import main
 from ops.deployment import Deployment, UsageError

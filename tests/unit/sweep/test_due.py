@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from functions.core.control import Circuit, Part
-from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.control import Circuit
+from functions.core.failure import Failure, FailureError, FailureKind, Part
 from functions.core.identity import RowKey
 from functions.core.lane import Lane
 from functions.core.ledger_row import Group, LedgerRow, Status

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from functions.core.control import Circuit, Part
-from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.control import Circuit
+from functions.core.failure import Failure, FailureError, FailureKind, Part
 from functions.core.lane import Lane
 from functions.core.ledger_row import Status
 from functions.core.ports import Embedded

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from functions.core.control import Circuit, Part
+from functions.core.control import Circuit
+from functions.core.failure import Part
 from functions.core.lane import Lane
 from functions.core.ledger_row import LedgerRow, Status
 from functions.sweep.holds import MAX_WAITING, Hold

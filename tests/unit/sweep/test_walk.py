@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from functions.adapters.dynamodb_ledger import OPEN_SHARDS, shard_of
-from functions.core.control import Circuit, Part
+from functions.core.control import Circuit
+from functions.core.failure import Part
 from functions.core.ledger_row import Group
 from functions.core.ports import Listed
 from functions.sweep.process import FINISH_SECONDS

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from functions.core.control import Breaker, Circuit, Part
-from functions.core.failure import Failure, FailureKind
+from functions.core.control import Breaker, Circuit
+from functions.core.failure import Failure, FailureKind, Part
 from functions.core.identity import DocumentId
 from functions.core.lane import Lane
 from functions.core.ledger_row import LedgerRow, Status
