@@ -18,8 +18,9 @@ demo: setup ## Run the whole pipeline on this machine and tell its story
 test: setup ## Run the tests with branch coverage (ARGS="-k name" for some of them)
 	@OPENBLAS_NUM_THREADS=1 $(PY) -m pytest $(if $(ARGS),$(ARGS),--cov)
 
-check: setup ## Check format, lint, types and locks; changes nothing
-	@$(PY) -m ruff format --check . && $(PY) -m ruff check . && $(PY) -m mypy && $(PY) -m scripts.lock --check
+check: setup ## Check format, lint, types, imports and locks; changes nothing
+	@$(PY) -m ruff format --check . && $(PY) -m ruff check . && $(PY) -m mypy
+	@.venv/bin/lint-imports --no-cache --no-logo && $(PY) -m scripts.lock --check
 
 fix: setup ## Format and mend what ruff can mend
 	@$(PY) -m ruff check --fix-only --quiet . ; $(PY) -m ruff format .

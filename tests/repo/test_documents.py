@@ -1,9 +1,12 @@
 """What the documents say is true: targets exist, samples are used, ids are proven."""
 
 import re
+import sys
+from pathlib import Path
 
 from tests.repo.checkout import ROOT, files, texts
 
+BIN = Path(sys.executable).parent
 TARGETS = ["help", "setup", "demo", "test", "check", "fix", "build", "synth", "deploy", "destroy"]
 TARGETS += ["bench", "storm", "docs", "transcript", "clean", "lock"]
 
@@ -44,6 +47,19 @@ def test_documents_name_only_targets_that_exist() -> None:
     }
 
     assert unknown == set()
+
+
+def test_documents_name_only_programs_that_setup_installs() -> None:
+    """Newcomer: every program of .venv in a document is there."""
+    named = {
+        (path, name)
+        for path, text in texts().items()
+        if path.endswith((".md", ".yaml"))
+        for name in re.findall(r"\.venv/bin/([a-z-]+)", text)
+    }
+
+    assert {name for _, name in named} >= {"embedq", "pre-commit", "ruff"}
+    assert [f"{path}: {name}" for path, name in named if not (BIN / name).exists()] == []
 
 
 def test_a_target_is_found_in_prose_and_in_blocks() -> None:

@@ -1,64 +1,105 @@
-"""Who may import whom inside functions/: handler -> step -> core, adapters -> core."""
+"""Which folder may import which: the contracts of import-linter in pyproject.toml, seen failing."""
 
+import shutil
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from scripts.import_walk import imports, walk
-from tests.repo.checkout import ROOT
+from scripts.import_walk import walk
+from tests.repo.checkout import ROOT, files
 
-SDKS = ("boto3", "botocore", "mypy_boto3", "openai", "opensearchpy")
+LINTER = Path(sys.executable).with_name("lint-imports")
+RULES = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
 HEAVY = {"openai", "opensearchpy", "numpy", "orjson", "semantic_text_splitter"}
-OUTSIDE_THE_ZIP = ("local", "ops", "infrastructure", "scripts", "tests", "benchmarks")
+# A file, and a line that does not belong there.
+WRONG = [
+    ("functions/core/task.py", "import boto3"),
+    ("functions/core/failure.py", "def f():\n    import openai"),
+    (
+        "functions/core/lane.py",
+        "if TYPE_CHECKING:\n    from mypy_boto3_sqs import SQSClient",
+    ),
+    ("functions/core/document.py", "from functions.adapters import sqs_tasks"),
+    ("functions/core/entry.py", "from ..enqueue import plan"),
+    ("functions/embed/process.py", "from functions.adapters.sqs_tasks import SqsTasks"),
+    ("functions/embed/chunking.py", "from ..enqueue import plan"),
+    ("functions/embed/packing.py", "def f():\n    import botocore"),
+    ("functions/adapters/sqs_tasks.py", "import functions.embed.process"),
+    ("functions/embed/handler.py", "from ops import cli"),
+    ("functions/enqueue/handler.py", "from functions.sweep.process import Sweep"),
+    ("functions/sweep/handler.py", "from functions.enqueue.plan import plan"),
+    ("functions/sweep/replay.py", "from functions.enqueue.process import Enqueue"),
+    ("functions/breaker/process.py", "import local.specs"),
+    ("infrastructure/pipeline_app.py", "from functions.adapters import sqs_tasks"),
+    ("infrastructure/pipeline_stack.py", "from functions.embed import process"),
+    ("infrastructure/lanes.py", "import scripts.lock"),
+    ("local/specs.py", "from ops.deployment import Deployment"),
+    ("ops/dead_letters.py", "from local.memory import pipeline"),
+    ("scripts/lock.py", "import local.stack"),
+    ("local/stack.py", "from tests import builders"),
+]
 
 
-def allowed(file: Path) -> tuple[str, ...]:
-    """Return the packages of ours that a file of functions/ may import."""
-    folder = file.parts[1] if len(file.parts) > 2 else ""
-    if folder == "core":
-        return ("functions.core",)
-    if folder == "adapters":
-        return ("functions.core", "functions.adapters")
-    if file.name == "handler.py":
-        return ("functions.core", "functions.adapters", f"functions.{folder}", *borrowed(file))
-    return ("functions.core", f"functions.{folder}")
+def lint(root: Path) -> subprocess.CompletedProcess[str]:
+    """Check the contracts of a checkout."""
+    return subprocess.run(
+        [LINTER, "--no-cache", "--no-logo"], cwd=root, capture_output=True, text=True, check=False
+    )
 
 
-def borrowed(file: Path) -> tuple[str, ...]:
-    """Return another function's step that a handler composes."""
-    # A change that the stream gave up passes the very step that it would have passed in time.
-    return ("functions.enqueue.process",) if file.parts[1] == "sweep" else ()
+def module(file: str) -> str:
+    """Return the dotted name of a file."""
+    return file.removesuffix(".py").replace("/", ".")
 
 
-def may_see_sdks(file: Path) -> bool:
-    """Tell whether SDKs may be named here: only where the outside begins."""
-    return file.name == "handler.py" or file.parts[1] == "adapters"
+@pytest.fixture(scope="module")
+def wrong(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return what the linter says of a copy of this checkout with every wrong line in it."""
+    copy = tmp_path_factory.mktemp("wrong")
+    shutil.copy(ROOT / "pyproject.toml", copy)
+    for path in files("*.py"):
+        target = copy / path.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
+    for file, line in WRONG:
+        with (copy / file).open("a") as text:
+            text.write(f"\n{line}\n")
+    return lint(copy).stdout
 
 
-def starts_with(name: str, packages: tuple[str, ...]) -> bool:
-    """Tell whether a dotted name is one of the packages or inside one."""
-    return any(name == package or name.startswith(f"{package}.") for package in packages)
+def test_every_import_points_the_allowed_way() -> None:
+    """Layout: the rules of pyproject.toml hold."""
+    done = lint(ROOT)
+
+    assert done.returncode == 0, done.stdout
 
 
-def violations(root: Path) -> list[str]:
-    """Return every import of functions/ that points the wrong way."""
-    found = []
-    for path in sorted((root / "functions").rglob("*.py")):
-        file = path.relative_to(root)
-        for name in sorted(imports(path, root, typing_too=True)):
-            ours = name.split(".")[0] == "functions"
-            if (
-                starts_with(name, OUTSIDE_THE_ZIP)
-                or (ours and not starts_with(name, allowed(file)))
-                or (name.split(".")[0].startswith(SDKS) and not may_see_sdks(file))
-            ):
-                found.append(f"{file.as_posix()} imports {name}")
-    return found
+@pytest.mark.parametrize("file", [file for file, _ in WRONG])
+def test_an_import_in_the_wrong_direction_is_named(wrong: str, file: str) -> None:
+    """Layout: whichever way it is written."""
+    assert f"{module(file)} -> " in wrong
 
 
-def test_functions_import_only_in_the_drawn_direction() -> None:
-    """Layout: core stays pure, steps see only core, nothing outside the zip is named."""
-    assert violations(ROOT) == []
+def test_every_rule_can_be_broken(wrong: str) -> None:
+    """Layout: no rule is there that holds whatever is written."""
+    assert f"0 kept, {len(RULES['contracts'])} broken" in wrong
+
+
+def test_every_folder_with_code_has_rules() -> None:
+    """Layout: a new folder of the checkout, or a new function, needs a place in them."""
+    folders = {path.relative_to(ROOT).parts[0] for path in files("*/*.py")} - {"tests"}
+    functions = {path.parent.name for path in files("functions/*/handler.py")}
+    names = {f"functions.{name}" for name in functions}
+    contracts = {rule["name"]: rule for rule in RULES["contracts"]}
+
+    assert folders == set(RULES["root_packages"])
+    sdks = contracts["Of a function only its handler names an SDK"]["source_modules"]
+    assert set(sdks) == names | {"functions.core"}
+    hidden = contracts["The stack knows only the core of the functions"]["forbidden_modules"]
+    assert set(hidden) == names | {"functions.adapters"}
 
 
 def test_enqueue_never_loads_the_heavy_packages() -> None:
@@ -66,28 +107,3 @@ def test_enqueue_never_loads_the_heavy_packages() -> None:
     needed = walk(ROOT / "functions/enqueue/handler.py", ROOT).foreign
 
     assert HEAVY & set(needed) == set()
-
-
-@pytest.mark.parametrize(
-    ("file", "line"),
-    [
-        ("core/task.py", "import boto3"),
-        ("core/task.py", "if TYPE_CHECKING:\n    from mypy_boto3_sqs import SQSClient"),
-        ("core/task.py", "from functions.adapters import sqs_tasks"),
-        ("embed/process.py", "from functions.adapters.sqs_tasks import send"),
-        ("embed/process.py", "from ..enqueue import plan"),
-        ("embed/process.py", "def f():\n    import openai"),
-        ("adapters/sqs_tasks.py", "import functions.embed.process"),
-        ("embed/handler.py", "from ops import cli"),
-        ("embed/handler.py", "from functions.enqueue.plan import plan"),
-        ("sweep/handler.py", "from functions.enqueue.plan import plan"),
-        ("sweep/replay.py", "from functions.enqueue.process import Enqueue"),
-    ],
-)
-def test_an_import_in_the_wrong_direction_is_named(tmp_path: Path, file: str, line: str) -> None:
-    """Layout: the walk sees every way to write an import."""
-    target = tmp_path / "functions" / file
-    target.parent.mkdir(parents=True)
-    target.write_text(f"{line}\n")
-
-    assert [found.split(" imports ")[0] for found in violations(tmp_path)] == [f"functions/{file}"]
