@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, StringConstraints, model_validator
 
+from functions.adapters.openai_limits import LIMITS, MODEL_DIMENSIONS, can_shorten
 from functions.core.lane import Lane
 from infrastructure.breaker_config import BreakerConfig
 from infrastructure.config_mistakes import ConfigError, ConfigModel, Mistake
@@ -13,13 +14,6 @@ from infrastructure.retry_config import RetryConfig
 from infrastructure.source_config import KeyArn
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-
-# https://platform.openai.com/docs/models: the length of a vector, and whether it can be shortened.
-KNOWN_MODELS = {
-    "text-embedding-3-small": (1536, True),
-    "text-embedding-3-large": (3072, True),
-    "text-embedding-ada-002": (1536, False),
-}
 
 # SQS mappings take 2..1000: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
 Concurrency = Annotated[int, Field(ge=2, le=1000)]
@@ -106,9 +100,16 @@ class TargetConfig(ConfigModel):
     api_key_encryption_key_arn: KeyArn | None = Field(
         None, description="ARN of the KMS key, if that secret is encrypted with one of your own"
     )
-    chunk_tokens: int = Field(400, ge=16, le=8192, description="16 to 8192")
+    chunk_tokens: int = Field(
+        400, ge=16, le=LIMITS.tokens_per_input, description=f"16 to {LIMITS.tokens_per_input}"
+    )
     max_chunks: int = Field(1000, ge=1, le=10_000, description="1 to 10000")
-    tokens_per_request: int = Field(300_000, ge=16, le=300_000, description="16 to 300000")
+    tokens_per_request: int = Field(
+        LIMITS.tokens_per_request,
+        ge=16,
+        le=LIMITS.tokens_per_request,
+        description=f"16 to {LIMITS.tokens_per_request}",
+    )
     max_entry_mb: int = Field(
         10,
         ge=1,
@@ -156,7 +157,7 @@ class TargetConfig(ConfigModel):
 
     @property
     def vector_dimensions(self) -> int:
-        known = KNOWN_MODELS.get(self.model, (0, True))[0]
+        known = MODEL_DIMENSIONS.get(self.model, 0)
         return self.dimensions or known
 
     def batch_of(self, lane: Lane) -> tuple[int, int]:
@@ -181,7 +182,7 @@ class TargetConfig(ConfigModel):
             yield Mistake(
                 ("tokens_per_request",),
                 f"{self.tokens_per_request} holds not even one chunk",
-                f"{self.chunk_tokens} (chunk_tokens) to 300000",
+                f"{self.chunk_tokens} (chunk_tokens) to {LIMITS.tokens_per_request}",
             )
         # The provider answers such a request with 429 for ever: waiting never helps.
         if self.tokens_per_minute is not None and self.tokens_per_minute < self.tokens_per_request:
@@ -221,7 +222,7 @@ class TargetConfig(ConfigModel):
         return mistakes
 
     def _dimension_mistakes(self) -> list[Mistake]:
-        if self.model not in KNOWN_MODELS:
+        if self.model not in MODEL_DIMENSIONS:
             if self.dimensions is None:
                 return [
                     Mistake(
@@ -231,9 +232,8 @@ class TargetConfig(ConfigModel):
                     )
                 ]
             return []
-        length, can_shorten = KNOWN_MODELS[self.model]
-        # Embed asks no compatible provider to shorten vectors: many refuse the parameter.
-        shortens = can_shorten and self.provider != "compatible"
+        length = MODEL_DIMENSIONS[self.model]
+        shortens = can_shorten(self.provider, self.model)
         given = self.vector_dimensions
         if given > length or (given < length and not shortens):
             allowed = f"1 to {length}" if shortens else f"only {length}"

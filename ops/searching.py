@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from functions.adapters.openai_embedder import OpenAiEmbedder
 from functions.adapters.opensearch_http import OpenSearchError
 from functions.adapters.opensearch_search import Hit, search
+from functions.adapters.providers import make_embedder
 from functions.adapters.secret import ApiKey
 from functions.core.failure import FailureError
 from ops.deployment import Deployment, UsageError
@@ -29,7 +29,7 @@ def find(
     metadata = dict(map(_filter, filters))
     key = ApiKey(deployment.client("secretsmanager"), deployment.secret_arn(settings.name))
     try:
-        answer = OpenAiEmbedder(settings, key).embed([query], timeout_seconds=TIMEOUT_SECONDS)
+        answer = make_embedder(settings, key).embed([query], timeout_seconds=TIMEOUT_SECONDS)
         return search(
             deployment.index,
             settings.index,

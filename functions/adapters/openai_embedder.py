@@ -8,6 +8,7 @@ import numpy as np
 import openai
 import orjson
 
+from functions.adapters.openai_limits import LIMITS, can_shorten
 from functions.adapters.rate_limit_headers import allowance
 from functions.adapters.retry_after import retry_after_seconds
 from functions.core.failure import (
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 # 429 that is no throttling.
 NO_WAITING_HELPS = ("insufficient_quota", "billing_not_active")
-# Models before the third generation refuse the parameter.
-FIXED_DIMENSIONS = ("text-embedding-ada-002",)
 
 
 class OpenAiEmbedder:
@@ -37,6 +36,7 @@ class OpenAiEmbedder:
         self._target = target
         self._api_key = api_key
         self._client: openai.OpenAI | None = None
+        self.limits = LIMITS
 
     def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
         """Return one vector per text, or raise a FailureError."""
@@ -74,8 +74,8 @@ class OpenAiEmbedder:
         self, client: openai.OpenAI, texts: Sequence[str], timeout_seconds: float
     ) -> tuple[bytes, Allowance]:
         options: dict[str, Any] = {}
-        # Many compatible providers refuse the parameter too; what they send is checked.
-        if self._target.model not in FIXED_DIMENSIONS and self._target.provider != "compatible":
+        # Where it cannot be asked for, what comes is checked all the same.
+        if can_shorten(self._target.provider, self._target.model):
             options["dimensions"] = self._target.dimensions
         # The raw answer, decoded by numpy, takes a third of the SDK's own path.
         answer = client.embeddings.with_raw_response.create(

@@ -124,7 +124,21 @@ class TaskQueue(Protocol):
         """Tell whether a target has a queue of this name: settings change, rows stay."""
 
 
+@dataclass(frozen=True)
+class ProviderLimits:
+    """What a provider takes in one request."""
+
+    inputs_per_request: int
+    tokens_per_request: int
+    tokens_per_input: int
+    bytes_per_token: int  # how the provider estimates a request before it counts
+
+
 class Embedder(Protocol):
+    @property
+    def limits(self) -> ProviderLimits:
+        """Return what one request may hold."""
+
     def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
         """Return one vector per text, or raise a FailureError."""
 

@@ -11,9 +11,10 @@ from functools import cache
 
 from semantic_text_splitter import TextSplitter
 
-# Its vocabulary (cl100k) is that of all OpenAI embedding models.
+# The splitter finds its vocabulary (cl100k) by the name of a model. Tokens are counted with it
+# whatever the provider: a chunk has about as many in others.
 VOCABULARY = "text-embedding-3-small"
-# OpenAI counts a request's tokens as about a quarter of its UTF-8 bytes.
+# Of ordinary text.
 BYTES_PER_TOKEN = 4
 # Paragraphs, lines, sentences; what is still too long is left to the splitter.
 SEPARATORS = (

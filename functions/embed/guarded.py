@@ -7,7 +7,6 @@ from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult
 from functions.core.failure import Failure, FailureError, FailureKind, Part
 from functions.core.identity import EntryId
 from functions.core.ports import Embedded, Embedder, VectorIndex
-from functions.embed.chunking import BYTES_PER_TOKEN
 from functions.embed.guard import Guard
 
 
@@ -17,10 +16,11 @@ class GuardedEmbedder:
     def __init__(self, embedder: Embedder, guard: Guard) -> None:
         self._embedder = embedder
         self._guard = guard
+        self.limits = embedder.limits
 
     def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
         """Return one vector per text, or raise a FailureError."""
-        tokens = sum(len(text.encode()) for text in texts) // BYTES_PER_TOKEN
+        tokens = sum(len(text.encode()) for text in texts) // self.limits.bytes_per_token
         while True:
             timeout = self._guard.enter_provider(tokens, timeout_seconds)
             try:

@@ -13,9 +13,9 @@ from functions.adapters.dynamodb_control import DynamoDbControl
 from functions.adapters.dynamodb_ledger import DynamoDbLedger
 from functions.adapters.dynamodb_source import DynamoDbSource
 from functions.adapters.eventbridge_announcer import EventBridgeAnnouncer
-from functions.adapters.openai_embedder import OpenAiEmbedder
 from functions.adapters.opensearch_http import OpenSearchHttp
 from functions.adapters.opensearch_index import OpenSearchIndex
+from functions.adapters.providers import make_embedder
 from functions.adapters.s3_stash import S3Stash
 from functions.adapters.secret import ApiKey
 from functions.adapters.sqs_tasks import SqsTasks, parse_messages
@@ -48,7 +48,7 @@ def embed() -> Embed:
         source=DynamoDbSource(dynamodb),
         ledger=DynamoDbLedger(dynamodb, settings.ledger_table),
         queue=SqsTasks(sqs, {settings.target.name: settings.queues}),
-        embedder=OpenAiEmbedder(settings.target, ApiKey(secrets, settings.api_key_secret)),
+        embedder=make_embedder(settings.target, ApiKey(secrets, settings.api_key_secret)),
         index=OpenSearchIndex(http, settings.target.index),
         stash=S3Stash(session.client("s3", config=CLIENT_CONFIG), settings.stash_bucket),
         control=DynamoDbControl(dynamodb, settings.ledger_table),

@@ -3,9 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# https://platform.openai.com/docs/api-reference/embeddings/create
-MAX_INPUTS_PER_REQUEST = 2048
-
 
 @dataclass(frozen=True)
 class Piece:
@@ -17,9 +14,7 @@ class Piece:
     document: int
 
 
-def pack(
-    pieces: Sequence[Piece], *, max_tokens: int, max_inputs: int = MAX_INPUTS_PER_REQUEST
-) -> list[list[Piece]]:
+def pack(pieces: Sequence[Piece], *, max_tokens: int, max_inputs: int) -> list[list[Piece]]:
     """Fill requests in order; a piece above the limit stands alone, for the provider to judge."""
     requests: list[list[Piece]] = []
     tokens = 0

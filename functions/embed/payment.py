@@ -75,7 +75,8 @@ class Payment:
         known = self._known(load)
         pieces = self._missing(load, known)
         buying = Buying(
-            max_tokens=self.target.tokens_per_request,
+            # An account may allow less than its provider does.
+            max_tokens=min(self.target.tokens_per_request, self.embedder.limits.tokens_per_request),
             patience=max(prepared.job.row.timeouts for prepared in load),
             is_failing=self.is_failing(),
         )

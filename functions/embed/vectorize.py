@@ -13,7 +13,7 @@ from functions.core.failure import (
     TooLargeRequestError,
 )
 from functions.core.ports import Embedder
-from functions.embed.packing import MAX_INPUTS_PER_REQUEST, Piece, halves, pack
+from functions.embed.packing import Piece, halves, pack
 from functions.embed.run_time import RunTime
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def vectorize(
     packed = pack(
         pieces,
         max_tokens=buying.max_tokens // share,
-        max_inputs=MAX_INPUTS_PER_REQUEST // share,
+        max_inputs=embedder.limits.inputs_per_request // share,
     )
     waiting = packed[::-1]
     while waiting:

@@ -9,7 +9,7 @@ from functions.adapters.opensearch_search import Hit
 from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult, Written
 from functions.core.failure import Failure, FailureKind
 from functions.core.identity import EntryId
-from functions.core.ports import Embedded
+from functions.core.ports import Embedded, ProviderLimits
 from local.model.hashed import HashedVectors
 
 if TYPE_CHECKING:
@@ -112,6 +112,11 @@ def _norms(one: "Vector", other: "Vector") -> float:
     return float(np.linalg.norm(one) * np.linalg.norm(other)) or 1.0
 
 
+LIMITS = ProviderLimits(
+    inputs_per_request=2048, tokens_per_request=300_000, tokens_per_input=8192, bytes_per_token=4
+)
+
+
 class HashedEmbedder:
     """Texts that share words are near each other."""
 
@@ -119,6 +124,7 @@ class HashedEmbedder:
         self._dimensions = dimensions
         self._vectors = HashedVectors()
         self.requests: list[list[str]] = []
+        self.limits = LIMITS
 
     def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:  # noqa: ARG002
         self.requests.append(list(texts))

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from functions.adapters.openai_embedder import OpenAiEmbedder
 from functions.adapters.opensearch_search import Hit
+from functions.adapters.providers import make_embedder
 from functions.core.ledger_row import LedgerRow
 from functions.core.settings import SourceSettings, TargetSettings
 from local.memory.pipeline import MemoryPipeline
@@ -33,7 +33,7 @@ class MemoryWorld:
             name="articles", table="articles", key=("id",), text="{title}\n\n{body}"
         )
         self._provider = Provider(server.origin)
-        self._embedder = OpenAiEmbedder(target, lambda _: "no key needed here")
+        self._embedder = make_embedder(target, lambda _: "no key needed here")
         self._pipeline = MemoryPipeline([source], [target], embedders={"default": self._embedder})
         self._table = self._pipeline.tables["articles"]
 

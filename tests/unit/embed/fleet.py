@@ -10,11 +10,12 @@ from itertools import count
 import numpy as np
 
 from functions.core.failure import Failure, FailureError, FailureKind
-from functions.core.ports import ControlStore, Embedded
+from functions.core.ports import ControlStore, Embedded, ProviderLimits
 from functions.core.settings import TargetSettings
 from functions.embed.guard import Guard
 from functions.embed.guarded import GuardedEmbedder
 from local.memory.control import MemoryControl
+from local.memory.index import LIMITS
 from local.memory.runtime import MemoryTelemetry
 from tests.builders import NOW_MS, make_target
 
@@ -87,6 +88,7 @@ class Provider:
     requests_per_second: float = 1000.0
     asked_at: list[float] = field(default_factory=list)
     passed_at: list[float] = field(default_factory=list)
+    limits: ProviderLimits = LIMITS
 
     def __post_init__(self) -> None:
         self._left, self._filled_at = self.requests_per_second, 0.0

@@ -13,6 +13,7 @@ from functions.core.settings import BreakerSettings
 from functions.embed.guard import Guard
 from functions.embed.guarded import GuardedEmbedder
 from local.memory.control import MemoryControl
+from local.memory.index import LIMITS
 from local.memory.runtime import MemoryTelemetry, MovableClock
 from tests.builders import NOW_MS, make_target
 
@@ -27,6 +28,7 @@ class Scripted:
     """An embedder that answers from a list, the last one for ever."""
 
     def __init__(self, clock: MovableClock) -> None:
+        self.limits = LIMITS
         self.answers: list[Embedded | Exception] = [ANSWER]
         self.asked: list[tuple[int, float]] = []
         self._clock = clock

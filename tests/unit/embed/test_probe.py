@@ -9,7 +9,7 @@ from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import EntryId
 from functions.core.ports import Embedded
 from functions.embed.probe import probe
-from local.memory.index import HashedEmbedder, MemoryIndex
+from local.memory.index import LIMITS, HashedEmbedder, MemoryIndex
 from tests.builders import NOW_MS
 
 
@@ -17,6 +17,7 @@ class Failing:
     """A provider and an index that fail in one way."""
 
     def __init__(self, kind: FailureKind) -> None:
+        self.limits = LIMITS
         self._error = FailureError(Failure(kind, "as told"))
 
     def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:  # noqa: ARG002
