@@ -3,7 +3,6 @@
 It tells that it is ready by a file, and takes everything with it when it ends.
 """
 
-import json
 import signal
 import sys
 import threading
@@ -11,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from local.background import STATE, Running
+from local.files import write_json
 from local.stack import local_stack
 
 LOOK_SECONDS = 1.0
@@ -30,9 +30,7 @@ def main() -> int:
     with local_stack(folder, log=say, vectors=vectors, short_lived=short_lived) as stack:
         running = Running(stack.endpoint_url, stack.model_origin)
         state = folder / STATE
-        part = state.with_suffix(".part")
-        part.write_text(json.dumps(asdict(running)))
-        part.replace(state)
+        write_json(state, asdict(running))
         # A stack without one of its engines is none: the next `up` brings everything back.
         while not ended.wait(LOOK_SECONDS):
             if stack.ended():

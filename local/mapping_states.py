@@ -3,8 +3,8 @@
 import time
 from collections.abc import Sequence
 
+from local.aws_client import local_arn
 from local.endpoint.lambda_mappings import MappingStatus
-from local.runner.place import RunnerPlace
 from local.runner.runner import Runner
 from local.specs import QueueMappingSpec, StackSpec, StreamMappingSpec
 
@@ -12,9 +12,8 @@ from local.specs import QueueMappingSpec, StackSpec, StreamMappingSpec
 class RunnerMappings:
     """Answers for one stack."""
 
-    def __init__(self, runner: Runner, spec: StackSpec, place: RunnerPlace) -> None:
+    def __init__(self, runner: Runner, spec: StackSpec) -> None:
         self._runner = runner
-        self._place = place
         self._outputs = spec.outputs
         self._changed_at = time.time()
         every: list[QueueMappingSpec | StreamMappingSpec] = []
@@ -38,13 +37,13 @@ class RunnerMappings:
         return MappingStatus(
             mapping=mapping,
             source_arn=self._source_arn(mapping),
-            function_arn=self._place.function_arn(mapping.function),
+            function_arn=local_arn("lambda", f"function:{mapping.function}"),
             state=self._runner.state(mapping.mapping_id),
             changed_at=self._changed_at,
         )
 
     def _source_arn(self, mapping: QueueMappingSpec | StreamMappingSpec) -> str:
         if isinstance(mapping, QueueMappingSpec):
-            return self._place.queue_arn(mapping.queue)
+            return local_arn("sqs", mapping.queue)
         stream = f":table/{mapping.table}/stream/"
         return next(value for value in self._outputs.values() if stream in value)

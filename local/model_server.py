@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from local.files import write_text
 from local.model.faults import FaultKind
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
     with server:
         print(f"Model server ({options.vectors}) listens on {server.url}", flush=True)
         if options.port_file is not None:
-            _write_port(options.port_file, server.port)
+            write_text(options.port_file, f"{server.port}\n")
         _wait_for_end(with_parent=options.die_with_parent)
     return 0
 
@@ -103,13 +104,6 @@ def _server(options: argparse.Namespace) -> ModelServer:
         requests_per_minute=options.requests_per_minute,
         tokens_per_minute=options.tokens_per_minute,
     )
-
-
-def _write_port(file: Path, port: int) -> None:
-    # Renamed into place, so that whoever waits for the file never reads half of it.
-    part = file.with_name(f"{file.name}.{os.getpid()}.part")
-    part.write_text(f"{port}\n")
-    part.replace(file)
 
 
 def _wait_for_end(*, with_parent: bool) -> None:

@@ -7,13 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import boto3
-from botocore.config import Config
-
 from functions.adapters.opensearch_admin import OpenSearchAdmin
 from functions.adapters.opensearch_http import OpenSearchHttp
 from functions.index_setup.ensure import ensure_index
 from functions.index_setup.handler import Request as IndexRequest
+from local.aws_client import local_client
 from local.specs import QueueSpec, StackSpec, TableSpec
 from local.template.references import unknown_stream_arn
 from local.template.site import Site
@@ -43,12 +41,12 @@ def create_resources(stack: StackSpec, site: Site, *, secrets: Mapping[str, str]
     `secrets` holds the value of each secret, by name.
     """
     streams = _create_tables(stack, site)
-    _create_queues(_client("sqs", site), stack.queues)
-    s3 = _client("s3", site)
+    _create_queues(local_client("sqs", site.endpoint_url), stack.queues)
+    s3 = local_client("s3", site.endpoint_url)
     for bucket in stack.buckets:
         s3.create_bucket(Bucket=bucket)
     _create_secrets(stack, site, secrets)
-    return _with_streams(stack, site, streams)
+    return _with_streams(stack, streams)
 
 
 def create_indexes(stack: StackSpec, index_url: str) -> dict[str, str]:
@@ -58,20 +56,8 @@ def create_indexes(stack: StackSpec, index_url: str) -> dict[str, str]:
     return {spec.alias: ensure_index(spec, admin) for spec in specs}
 
 
-def _client(service: Any, site: Site) -> Any:
-    return boto3.client(
-        service,
-        endpoint_url=site.endpoint_url,
-        region_name=site.region,
-        aws_access_key_id="local",
-        aws_secret_access_key="local",
-        # <bucket>.localhost is not known everywhere.
-        config=Config(s3={"addressing_style": "path"}),
-    )
-
-
 def _create_tables(stack: StackSpec, site: Site) -> dict[str, str]:
-    dynamodb: DynamoDBClient = _client("dynamodb", site)
+    dynamodb: DynamoDBClient = local_client("dynamodb", site.endpoint_url)
     streams = {}
     for table in stack.tables:
         found = _table(dynamodb, table)
@@ -138,7 +124,7 @@ def _create_queue(sqs: "SQSClient", queue: QueueSpec) -> None:
 
 
 def _create_secrets(stack: StackSpec, site: Site, values: Mapping[str, str]) -> None:
-    client = _client("secretsmanager", site)
+    client = local_client("secretsmanager", site.endpoint_url)
     for name in stack.secrets:
         if name not in values:
             raise ResourceError(f"secret {name} has no value: give one")
@@ -148,7 +134,7 @@ def _create_secrets(stack: StackSpec, site: Site, values: Mapping[str, str]) -> 
             client.put_secret_value(SecretId=name, SecretString=values[name])
 
 
-def _with_streams(stack: StackSpec, site: Site, streams: Mapping[str, str]) -> StackSpec:
-    known = {unknown_stream_arn(site, table): arn for table, arn in streams.items()}
+def _with_streams(stack: StackSpec, streams: Mapping[str, str]) -> StackSpec:
+    known = {unknown_stream_arn(table): arn for table, arn in streams.items()}
     outputs = {name: known.get(value, value) for name, value in stack.outputs.items()}
     return replace(stack, outputs=outputs)

@@ -16,16 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import boto3
-
 from functions.adapters.dynamodb_ledger import DynamoDbLedger
 from functions.adapters.sqs_tasks import SqsTasks
 from functions.core.settings import EnqueueSettings
+from local.aws_client import local_client
 from local.background import ENGINES, STACK
 from local.endpoint.server import AwsEndpoint
 from local.endpoint.upstream import EngineUrls
 from local.engines import start_engines
-from local.engines.elasticmq import REGION
 from local.mapping_states import RunnerMappings
 from local.recovery import send_open_again
 from local.resources import create_indexes, create_resources
@@ -34,7 +32,7 @@ from local.runner.runner import Runner
 from local.specs import StackSpec
 from local.template.site import Site
 from local.template.stack import read_stack
-from local.template.stage import LocalAddresses, LocalModel
+from local.template.stage import MINILM, LocalAddresses, LocalModel
 from local.template.synthesis import local_template
 from scripts.build_zips import FUNCTIONS, Package, build
 
@@ -44,7 +42,7 @@ MODEL_START_SECONDS = 60.0
 # Made of the checkout alone, so that a new folder needs no new synthesis.
 TEMPLATES = CHECKOUT / "build" / "templates"
 # Hashed vectors stand in for any model, so for load tests they are as large as OpenAI's.
-MODELS = {"minilm": LocalModel(), "hashed": LocalModel("text-embedding-3-small", 1536)}
+MODELS = {"minilm": MINILM, "hashed": LocalModel("text-embedding-3-small", 1536)}
 
 Log = Callable[[str], None]
 Change = Callable[[StackSpec], StackSpec]
@@ -68,7 +66,7 @@ class LocalStack:
 
     def client(self, service: Any) -> Any:
         """Make a client of an AWS service of this stack."""
-        return _client(service, self.endpoint_url)
+        return local_client(service, self.endpoint_url)
 
 
 def unchanged(spec: StackSpec) -> StackSpec:
@@ -96,7 +94,7 @@ def local_stack(
         engines = running.enter_context(
             start_engines(folder / ENGINES, log=log, in_memory=in_memory, short_lived=short_lived)
         )
-        prepared.result()
+        template = prepared.result()
         model = model_address()
         endpoint = running.enter_context(
             AwsEndpoint(
@@ -105,8 +103,7 @@ def local_stack(
         )
         site = Site(STACK, endpoint.url)
         addresses = LocalAddresses(engines.opensearch_url, f"{model}/v1")
-        template = local_template(addresses, cache=TEMPLATES, model=MODELS[vectors])
-        spec = change(read_stack(template, site))
+        spec = change(read_stack(addresses.put_into(template), site))
         if spec.ignored:
             log(f"not run here: {', '.join(sorted(spec.ignored))}")
         place = RunnerPlace(
@@ -127,7 +124,7 @@ def local_stack(
         create_indexes(spec, engines.opensearch_url)
         endpoint.serve_stack(spec)
         endpoint.serve_functions(runner)
-        endpoint.serve_mappings(RunnerMappings(runner, spec, place))
+        endpoint.serve_mappings(RunnerMappings(runner, spec))
         _bring_back(spec, endpoint.url, log)
         runner.start()
         yield LocalStack(
@@ -175,32 +172,25 @@ def _port(process: subprocess.Popen[bytes], port_file: Path, folder: Path) -> st
     return port_file.read_text().strip()
 
 
-def _prepare(vectors: str, log: Log) -> None:
-    """Do what needs no engine while the engines start; what is up to date costs nothing."""
+def _prepare(vectors: str, log: Log) -> str:
+    """Pack the functions and return the template: work that needs no engine."""
     # moto takes over a second to import, and is needed as soon as the engines are there.
     importlib.import_module("moto.moto_server.werkzeug_app")
     for name in FUNCTIONS:
         build(Package(name, CHECKOUT, "local"))
     log("functions packed as for Lambda, with this machine's wheels")
-    local_template(LocalAddresses("", ""), cache=TEMPLATES, model=MODELS[vectors])
+    template = local_template(cache=TEMPLATES, model=MODELS[vectors])
     log("template synthesized")
+    return template
 
 
 def _bring_back(spec: StackSpec, endpoint_url: str, log: Log) -> None:
     """Send what was open before a restart again: queues live in memory here."""
     [enqueue] = [function for function in spec.functions if function.folder == "enqueue"]
     settings = EnqueueSettings.from_environment(enqueue.environment)
-    ledger = DynamoDbLedger(_client("dynamodb", endpoint_url), settings.ledger_table)
-    sent, found = send_open_again(ledger, SqsTasks(_client("sqs", endpoint_url), settings.queues))
+    ledger = DynamoDbLedger(local_client("dynamodb", endpoint_url), settings.ledger_table)
+    sent, found = send_open_again(
+        ledger, SqsTasks(local_client("sqs", endpoint_url), settings.queues)
+    )
     if found:
         log(f"{sent} of {found} open documents sent again, as the queues start empty")
-
-
-def _client(service: Any, endpoint_url: str) -> Any:
-    return boto3.client(
-        service,
-        endpoint_url=endpoint_url,
-        region_name=REGION,
-        aws_access_key_id="local",
-        aws_secret_access_key="local",
-    )

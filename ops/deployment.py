@@ -14,7 +14,7 @@ from functions.core.lane import lanes_of, queue_name
 from functions.core.settings import Ordering, SourceSettings, TargetSettings
 from infrastructure.resource_names import pascal, stack_name
 from local import background
-from local.engines.elasticmq import REGION
+from local.aws_client import local_session
 
 Found = TypeVar("Found")
 
@@ -118,10 +118,7 @@ def connect(stage: str | None) -> Deployment:
 
 def local_deployment(endpoint_url: str, stack: str = background.STACK) -> Deployment:
     """Find a stack behind an endpoint of this machine."""
-    session = boto3.Session(
-        region_name=REGION, aws_access_key_id="local", aws_secret_access_key="local"
-    )
-    return _describe(session, stack, endpoint_url)
+    return _describe(local_session(), stack, endpoint_url)
 
 
 def _describe(session: boto3.Session, stack: str, endpoint_url: str | None) -> Deployment:

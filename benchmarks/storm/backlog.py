@@ -69,10 +69,6 @@ class Backlog:
             found += world.deployment.ledger.read(part).values()
         return found
 
-    def is_known(self) -> bool:
-        """Tell whether enqueue has seen all of them."""
-        return len(self.rows()) == len(self._names)
-
     def is_completed(self) -> bool:
         """Tell whether all can be found."""
         rows = self.rows()

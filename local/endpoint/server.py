@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import boto3
-
+from local.aws_client import ACCOUNT, REGION, local_client
 from local.endpoint.dynamodb import DynamoDb
 from local.endpoint.events import Events
 from local.endpoint.http_server import EndpointHttpServer
@@ -16,7 +15,6 @@ from local.endpoint.services import Backends, Services
 from local.endpoint.sqs import Sqs
 from local.endpoint.stacks import Stacks
 from local.endpoint.upstream import EngineUrls
-from local.engines.elasticmq import ACCOUNT, REGION
 from local.loopback_server import InBackground
 from local.runner.invocation import Invocation
 from local.specs import StackSpec
@@ -38,15 +36,7 @@ class AwsEndpoint(InBackground):
         self._mappings: Mappings = _NoMappings()
         self._functions: Functions = _NoFunctions()
         self._stacks = Stacks(region=region, account=account)
-        self._tasks = MoveTasks(
-            boto3.client(
-                "sqs",
-                endpoint_url=engines.sqs,
-                region_name=region,
-                aws_access_key_id="local",
-                aws_secret_access_key="local",
-            )
-        )
+        self._tasks = MoveTasks(local_client("sqs", engines.sqs))
         backends = Backends(
             dynamodb=DynamoDb(region=region),
             sqs=Sqs(engines.sqs, self._tasks),

@@ -7,6 +7,7 @@ queues are gone, and the ledger must bring the open tasks back.
 from collections.abc import Mapping
 from pathlib import Path
 
+from local.aws_client import ACCOUNT, REGION
 from local.engines.artifacts import Artifact, locked_jars
 from local.engines.java import Java
 from local.engines.places import Place
@@ -15,8 +16,6 @@ from local.engines.supervise import EngineProcess, Job
 
 NAME = "ElasticMQ"
 MAIN_CLASS = "org.elasticmq.server.Main"
-REGION = "us-east-1"
-ACCOUNT = "000000000000"
 SETTINGS = """\
 include classpath("application.conf")
 node-address {{ protocol = http, host = "{host}", port = {port}, context-path = "" }}

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from local.files import write_json
+
 FILE = "engines.json"
 POLL_SECONDS = 0.05
 ENDED = ""
@@ -54,9 +56,7 @@ class Record:
 
     def write(self, folder: Path) -> None:
         """Leave the record in the folder, whole or not at all."""
-        new = folder / f"{FILE}.new"
-        new.write_text(json.dumps(asdict(self), indent=1))
-        new.replace(folder / FILE)
+        write_json(folder / FILE, asdict(self))
 
     def processes(self) -> tuple[ProcessId, ...]:
         """Return every engine and watcher, watchers first."""

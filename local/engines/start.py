@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 
+from local.aws_client import ACCOUNT, REGION
 from local.engines import dynamodb, elasticmq, opensearch
 from local.engines.artifacts import Artifact
 from local.engines.cache import file_lock
@@ -87,8 +88,8 @@ def start_engines(
     log: Callable[[str], None],
     in_memory: bool = False,
     short_lived: bool = False,
-    region: str = elasticmq.REGION,
-    account: str = elasticmq.ACCOUNT,
+    region: str = REGION,
+    account: str = ACCOUNT,
 ) -> Engines:
     """Start the engines on a folder and return when all are ready.
 

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from local.runner.files import read_json, write_json
+from local.files import read_json, write_json
 
 
 class Checkpoint:

@@ -6,6 +6,7 @@ import time
 import uuid
 from typing import Any
 
+from local.aws_client import local_arn
 from local.runner.execution import Execution
 from local.runner.invocation import Invocation, throttled
 from local.runner.place import RunnerPlace
@@ -88,7 +89,7 @@ class FunctionPool:
         return Request(
             request_id=str(uuid.uuid4()),
             event=event,
-            function_arn=self._place.function_arn(self.function.name),
+            function_arn=local_arn("lambda", f"function:{self.function.name}"),
             trace_id=f"Root={root};Parent={uuid.uuid4().hex[:16]};Sampled=0",
             timeout_seconds=self.function.timeout_seconds,
         )

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from local.aws_client import CREDENTIALS, KEY, REGION
 from local.runner.place import CHECKOUT, RunnerPlace
 from local.runner.processes import ProcessStartError, Program
 from local.specs import FunctionSpec
@@ -89,11 +90,10 @@ def _lambda_environment(function: FunctionSpec, place: RunnerPlace) -> Mapping[s
         # One JSON object a line also for errors that the runtime client prints.
         "AWS_LAMBDA_LOG_FORMAT": "JSON",
         "AWS_EXECUTION_ENV": f"AWS_Lambda_{PYTHON}",
-        "AWS_REGION": place.region,
-        "AWS_DEFAULT_REGION": place.region,
-        "AWS_ACCESS_KEY_ID": "local",
-        "AWS_SECRET_ACCESS_KEY": "local",
-        "AWS_SESSION_TOKEN": "local",
+        "AWS_REGION": REGION,
+        "AWS_DEFAULT_REGION": REGION,
+        **CREDENTIALS,
+        "AWS_SESSION_TOKEN": KEY,
         "AWS_ENDPOINT_URL": place.aws_url,
         # Neither the user's own AWS settings nor a cloud machine's may reach a function.
         "AWS_CONFIG_FILE": "/dev/null",

@@ -10,6 +10,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from local.aws_client import REGION, local_arn
 from local.runner.invocation import PAYLOAD_LIMIT_BYTES
 from local.runner.mapping import Record, Wiring, size_of
 from local.runner.queue_event import queue_record
@@ -32,7 +33,7 @@ class QueueSource:
         self._spec = spec
         self._wiring = wiring
         place = wiring.place
-        self._arn = place.queue_arn(spec.queue)
+        self._arn = local_arn("sqs", spec.queue)
         self._sqs = place.client("sqs", place.sqs_url, connections=(spec.max_concurrency or 5) + 2)
         self._url = ""
 
@@ -75,8 +76,7 @@ class QueueSource:
             MessageAttributeNames=["All"],
         )
         messages: Iterable[Mapping[str, Any]] = answer.get("Messages", [])
-        region = self._wiring.place.region
-        return [queue_record(message, arn=self._arn, region=region) for message in messages]
+        return [queue_record(message, arn=self._arn, region=REGION) for message in messages]
 
     def _delete_ten(self, records: Sequence[Record]) -> None:
         entries = [

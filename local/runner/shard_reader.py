@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from threading import Thread
 
+from local.aws_client import local_arn
 from local.runner.backoff import Backoff
 from local.runner.batch_response import failed_items
 from local.runner.failed_records import EXHAUSTED, TOO_OLD, FailedRecords
@@ -126,7 +127,7 @@ class ShardReader:
                 condition=condition,
                 invocations=part.runs,
                 request_id=self._last_request,
-                function_arn=self._wiring.place.function_arn(self._spec.function),
+                function_arn=local_arn("lambda", f"function:{self._spec.function}"),
                 mapping_id=self._spec.mapping_id,
                 stream_arn=self._source.stream_arn,
                 shard_id=self._shard.name,

@@ -6,6 +6,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from local.aws_client import REGION, local_arn
 from local.runner.invocation import PAYLOAD_LIMIT_BYTES
 from local.runner.mapping import Record, size_of
 from local.runner.shard import TRIM_HORIZON, Shard
@@ -25,7 +26,8 @@ class ShardSource:
         """Make the client; reading begins at the checkpoint."""
         self._shard = shard
         place = shard.wiring.place
-        self.stream_arn = place.stream_arn(shard.stream)
+        # DynamoDB Local writes the region ddblocal.
+        self.stream_arn = local_arn("dynamodb", shard.stream.split(":", 5)[5])
         self._streams = place.client("dynamodbstreams", place.dynamodb_url)
         self._iterator: str | None = None
         self.is_closed = False
@@ -70,9 +72,8 @@ class ShardSource:
         )
         self._iterator = answer.get("NextShardIterator")
         self.is_closed = self._iterator is None
-        region = self._shard.wiring.place.region
         return [
-            stream_record(record, arn=self.stream_arn, region=region)
+            stream_record(record, arn=self.stream_arn, region=REGION)
             for record in answer["Records"]
         ]
 

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-from local.runner.files import read_json, write_json
+from local.files import read_json, write_json
 
 ENABLED, DISABLING, DISABLED, ENABLING = "Enabled", "Disabling", "Disabled", "Enabling"
 _ON_THE_WAY = {True: ENABLING, False: DISABLING}

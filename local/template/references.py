@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from local.aws_client import local_arn
 from local.template.intrinsics import TemplateError, resolve
 from local.template.names import NAME_PROPERTIES, mapping_id, physical_names
 from local.template.site import Site
@@ -14,39 +15,39 @@ _Attribute = Callable[[Site, str], str]
 
 _ATTRIBUTES: Mapping[str, Mapping[str, _Attribute]] = {
     "AWS::DynamoDB::Table": {
-        "Arn": lambda site, name: site.arn("dynamodb", f"table/{name}"),
-        "StreamArn": lambda site, name: unknown_stream_arn(site, name),
+        "Arn": lambda _, name: local_arn("dynamodb", f"table/{name}"),
+        "StreamArn": lambda _, name: unknown_stream_arn(name),
     },
-    "AWS::Events::Rule": {"Arn": lambda site, name: site.arn("events", f"rule/{name}")},
-    "AWS::Lambda::Function": {"Arn": lambda site, name: site.arn("lambda", f"function:{name}")},
-    "AWS::S3::Bucket": {"Arn": lambda site, name: f"arn:{site.partition}:s3:::{name}"},
+    "AWS::Events::Rule": {"Arn": lambda _, name: local_arn("events", f"rule/{name}")},
+    "AWS::Lambda::Function": {"Arn": lambda _, name: local_arn("lambda", f"function:{name}")},
+    "AWS::S3::Bucket": {"Arn": lambda _, name: f"arn:aws:s3:::{name}"},
     "AWS::SNS::Topic": {
-        "TopicArn": lambda site, name: site.arn("sns", name),
+        "TopicArn": lambda _, name: local_arn("sns", name),
         "TopicName": lambda _, name: name,
     },
     "AWS::SQS::Queue": {
-        "Arn": lambda site, name: site.arn("sqs", name),
+        "Arn": lambda _, name: local_arn("sqs", name),
         "QueueName": lambda _, name: name,
         "QueueUrl": lambda site, name: site.queue_url(name),
     },
-    "AWS::SecretsManager::Secret": {"Id": lambda site, name: secret_arn(site, name)},
+    "AWS::SecretsManager::Secret": {"Id": lambda _, name: secret_arn(name)},
 }
 # Where Ref is not the name.
 _REFS: Mapping[str, _Attribute] = {
-    "AWS::SNS::Topic": lambda site, name: site.arn("sns", name),
+    "AWS::SNS::Topic": lambda _, name: local_arn("sns", name),
     "AWS::SQS::Queue": lambda site, name: site.queue_url(name),
-    "AWS::SecretsManager::Secret": lambda site, name: secret_arn(site, name),
+    "AWS::SecretsManager::Secret": lambda _, name: secret_arn(name),
 }
 
 
-def unknown_stream_arn(site: Site, table: str) -> str:
+def unknown_stream_arn(table: str) -> str:
     """Stand in for the ARN of a table's stream until the table is there."""
-    return site.arn("dynamodb", f"table/{table}/stream/{UNKNOWN_STREAM}")
+    return local_arn("dynamodb", f"table/{table}/stream/{UNKNOWN_STREAM}")
 
 
-def secret_arn(site: Site, name: str) -> str:
+def secret_arn(name: str) -> str:
     """Name a secret without the six random characters, which Secrets Manager takes as well."""
-    return site.arn("secretsmanager", f"secret:{name}")
+    return local_arn("secretsmanager", f"secret:{name}")
 
 
 class TemplateReferences:
@@ -85,7 +86,7 @@ class TemplateReferences:
         found = _ATTRIBUTES.get(kind, {}).get(name)
         if found is None and name == "Arn":
             # Roles, keys, log groups: nobody asks for them here, but functions name them.
-            return self._site.arn(kind.split("::")[1].lower(), self.name(logical_id))
+            return local_arn(kind.split("::")[1].lower(), self.name(logical_id))
         if found is None:
             raise TemplateError(
                 f"{logical_id}: attribute {name} of {kind} is not known to one-machine mode"

@@ -1,8 +1,8 @@
-"""Where a template is read for: account, region and the one endpoint of this machine."""
+"""Where a template is read for: the name of its stack and the one AWS endpoint of this machine."""
 
 from dataclasses import dataclass
 
-from local.engines.elasticmq import ACCOUNT, REGION
+from local.aws_client import ACCOUNT, REGION, local_arn
 
 
 @dataclass(frozen=True)
@@ -10,26 +10,19 @@ class Site:
     """What CloudFormation's pseudo parameters stand for here."""
 
     stack: str
-    endpoint_url: str  # of the one AWS endpoint
-    region: str = REGION
-    account: str = ACCOUNT
-    partition: str = "aws"
-
-    def arn(self, service: str, resource: str) -> str:
-        """Name a resource of this account and region."""
-        return f"arn:{self.partition}:{service}:{self.region}:{self.account}:{resource}"
+    endpoint_url: str
 
     def queue_url(self, name: str) -> str:
         """Return where a queue's calls go: to the one endpoint."""
-        return f"{self.endpoint_url.rstrip('/')}/{self.account}/{name}"
+        return f"{self.endpoint_url.rstrip('/')}/{ACCOUNT}/{name}"
 
     def pseudo_parameters(self) -> dict[str, str]:
         """Return the values of AWS::Region and its like."""
         return {
-            "AWS::AccountId": self.account,
-            "AWS::Partition": self.partition,
-            "AWS::Region": self.region,
-            "AWS::StackId": self.arn("cloudformation", f"stack/{self.stack}/{self.stack}"),
+            "AWS::AccountId": ACCOUNT,
+            "AWS::Partition": "aws",
+            "AWS::Region": REGION,
+            "AWS::StackId": local_arn("cloudformation", f"stack/{self.stack}/{self.stack}"),
             "AWS::StackName": self.stack,
             "AWS::URLSuffix": "amazonaws.com",
         }

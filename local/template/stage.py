@@ -1,5 +1,6 @@
 """A stage of cdk.json as one machine runs it: all of it, with other addresses and another model."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,9 @@ class LocalModel:
     dimensions: int = 384
 
 
+MINILM = LocalModel()
+
+
 @dataclass(frozen=True)
 class LocalAddresses:
     """Where the engines outside AWS answer."""
@@ -27,11 +31,13 @@ class LocalAddresses:
     index: str  # OpenSearch
     models: str  # base URL of the embeddings API
 
-    def put_into(self, template: str) -> str:
-        """Replace the placeholders of a synthesized template."""
-        return template.replace(INDEX_PLACEHOLDER, self.index.rstrip("/")).replace(
-            MODELS_PLACEHOLDER, self.models.rstrip("/")
+    def put_into(self, template: str) -> dict[str, Any]:
+        """Replace the placeholders of a synthesized template and parse it."""
+        text = template.replace(INDEX_PLACEHOLDER, self.index.rstrip("/"))
+        parsed: dict[str, Any] = json.loads(
+            text.replace(MODELS_PLACEHOLDER, self.models.rstrip("/"))
         )
+        return parsed
 
 
 def local_stage(stage: Mapping[str, Any], model: LocalModel) -> dict[str, Any]:

@@ -1,15 +1,13 @@
 """cdk.json and infrastructure/ -> the local stage's template, synthesized once per change."""
 
 import hashlib
-import json
 import subprocess
 import sys
 from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
-from local.template.stage import LocalAddresses, LocalModel
+from local.template.stage import MINILM, LocalModel
 
 ROOT = Path(__file__).resolve().parents[2]
 # Everything that the app's code and settings consist of; the functions' own code is not in a
@@ -23,21 +21,13 @@ class SynthesisError(Exception):
     """The local stage could not be synthesized."""
 
 
-def local_template(
-    addresses: LocalAddresses,
-    *,
-    cache: Path,
-    stage: str = "dev",
-    model: LocalModel | None = None,
-) -> dict[str, Any]:
-    """Return the template of a stage of cdk.json for this machine, with its addresses."""
-    model = model or LocalModel()
+def local_template(*, cache: Path, stage: str = "dev", model: LocalModel = MINILM) -> str:
+    """Return the template of a stage of cdk.json for this machine, without its addresses."""
     path = cache / f"{_fingerprint(stage, model)}.template.json"
     if not path.is_file():
         _synthesize(stage, model, path)
         _forget_old(cache)
-    found: dict[str, Any] = json.loads(addresses.put_into(path.read_text()))
-    return found
+    return path.read_text()
 
 
 def _synthesize(stage: str, model: LocalModel, path: Path) -> None:

@@ -9,6 +9,7 @@ from infrastructure.config_mistakes import ConfigError
 from infrastructure.function_code import PLACEHOLDER
 from infrastructure.pipeline_app import pipeline_app
 from infrastructure.resource_names import stack_name
+from local.files import write_text
 from local.template.stage import STAGE, LocalModel, local_stage
 
 
@@ -32,9 +33,7 @@ def main(stage: str, model: str, dimensions: str, out: str) -> int:
     except ConfigError as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    new = Path(f"{out}.new")
-    new.write_text(text)
-    new.replace(out)
+    write_text(Path(out), text)
     return 0
 
 

@@ -9,13 +9,11 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-import boto3
 import pytest
 from moto import mock_aws
 
+from local.aws_client import local_client
 from local.engines.errors import EngineError
-
-REGION = "us-east-1"
 
 
 def real(name: str) -> Any:
@@ -37,13 +35,7 @@ def engine_url(request: pytest.FixtureRequest, fixture: str) -> str:
 @cache
 def client(service: str, url: str | None = None) -> Any:
     """Make a client that never leaves this machine; once, as making one takes longest."""
-    return boto3.client(
-        service,  # type: ignore[call-overload]
-        endpoint_url=url,
-        region_name=REGION,
-        aws_access_key_id="local",
-        aws_secret_access_key="local",
-    )
+    return local_client(service, url)
 
 
 @contextmanager

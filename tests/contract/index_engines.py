@@ -19,9 +19,10 @@ from functions.core.identity import DocumentId
 from functions.core.ports import VectorIndex
 from functions.index_setup.ensure import ensure_index
 from functions.index_setup.mapping import IndexSpec
+from local.aws_client import REGION
 from local.memory.index import MemoryIndex
 from tests.builders import NOW_MS
-from tests.contract.engines import REGION, engine_url
+from tests.contract.engines import engine_url
 
 if TYPE_CHECKING:
     from functions.core.entry import Vector

@@ -4,12 +4,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 
+from local.aws_client import CREDENTIALS, REGION, local_client
 from local.endpoint import AwsEndpoint, EngineUrls
 from tests.engines.aws_fixtures import dynamodb_engine, dynamodb_url, sqs_url
 from tests.engines.opensearch_fixture import opensearch_url
@@ -17,7 +18,6 @@ from tests.engines.opensearch_fixture import opensearch_url
 __all__ = ["dynamodb_engine", "dynamodb_url", "opensearch_url", "sqs_url"]
 
 AWS = Path(sys.executable).with_name("aws")
-KEYS = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -38,30 +38,20 @@ def endpoint(dynamodb_url: str, sqs_url: str) -> Iterator[AwsEndpoint]:
 @pytest.fixture(scope="session")
 def client(endpoint: AwsEndpoint) -> Callable[[str], Any]:
     """Make clients of the endpoint."""
-
-    def make(service: Any) -> Any:
-        return boto3.client(
-            service,
-            endpoint_url=endpoint.url,
-            region_name="us-east-1",
-            aws_access_key_id="local",
-            aws_secret_access_key="local",
-        )
-
-    return make
+    return partial(local_client, endpoint_url=endpoint.url)
 
 
 @pytest.fixture(scope="session")
 def aws(endpoint: AwsEndpoint) -> Callable[..., str]:
     """Run the real aws command line against the endpoint."""
-    environment = {**os.environ, **KEYS, "AWS_ENDPOINT_URL": endpoint.url}
+    environment = {**os.environ, **CREDENTIALS, "AWS_ENDPOINT_URL": endpoint.url}
 
     def run(*arguments: str) -> str:
         # Version 1 of the command line does not heed the variable for SQS:
         # https://github.com/aws/aws-cli/issues/8737
         address = ("--endpoint-url", endpoint.url) if arguments[0] == "sqs" else ()
         done = subprocess.run(
-            [str(AWS), *arguments, *address, "--region", "us-east-1", "--output", "text"],
+            [str(AWS), *arguments, *address, "--region", REGION, "--output", "text"],
             env=environment,
             capture_output=True,
             text=True,

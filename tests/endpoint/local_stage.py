@@ -14,5 +14,5 @@ def template_cache(config: pytest.Config, tmp: pytest.TempPathFactory) -> Path:
     """Return the session's folder of templates, with that of the local stage in it."""
     if CACHE not in config.stash:
         config.stash[CACHE] = tmp.mktemp("templates")
-        local_template(ADDRESSES, cache=config.stash[CACHE])
+        local_template(cache=config.stash[CACHE])
     return config.stash[CACHE]

@@ -24,7 +24,7 @@ def template(
     """Return the local stage's template with names that are this session's own."""
     cache = template_cache(pytestconfig, tmp_path_factory)
     addresses = LocalAddresses(opensearch_url, "http://127.0.0.1:1/v1")
-    text = json.dumps(local_template(addresses, cache=cache))
+    text = json.dumps(addresses.put_into(local_template(cache=cache)))
     renamed: dict[str, Any] = json.loads(text.replace("embedq-local", f"s{uuid.uuid4().hex[:6]}"))
     return renamed
 

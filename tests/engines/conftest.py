@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-import boto3
 import pytest
 from opensearchpy import OpenSearch
 
+from local.aws_client import local_client
 from tests.engines.aws_fixtures import dynamodb_engine, dynamodb_url, sqs_url
 from tests.engines.opensearch_fixture import opensearch_url
 
@@ -24,17 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def client() -> Callable[[str, str], Any]:
     """Make a client of a service at an engine's URL."""
-
-    def make(service: str, url: str) -> Any:
-        return boto3.client(
-            service,  # type: ignore[call-overload]
-            endpoint_url=url,
-            region_name="us-east-1",
-            aws_access_key_id="local",
-            aws_secret_access_key="local",
-        )
-
-    return make
+    return local_client
 
 
 @pytest.fixture

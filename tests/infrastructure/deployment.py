@@ -15,16 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import boto3
-
 from infrastructure.function_code import PLACEHOLDER
 from infrastructure.pipeline_app import pipeline_app
+from local.aws_client import CREDENTIALS, REGION, local_client
 from scripts.cdk import cdk_command, cdk_environment
 from tests.infrastructure.index_endpoint import IndexEndpoint
 from tests.infrastructure.synthesized import CONTEXT, ROOT
 
 ACCOUNT = "123456789012"
-REGION = "us-east-1"
 START_SECONDS = 60
 COMMAND_SECONDS = 100
 
@@ -44,7 +42,7 @@ class Deployed:
 
     def client(self, service: str) -> Any:
         """Return a boto3 client of the local AWS."""
-        return client(service, self.endpoint_url)
+        return local_client(service, self.endpoint_url)
 
     def function_environment(self, output: str) -> dict[str, str]:
         """Return the variables of a deployed function, named by the output that names it."""
@@ -54,24 +52,11 @@ class Deployed:
         return variables
 
 
-def client(service: str, endpoint_url: str) -> Any:
-    """Return a boto3 client of an endpoint."""
-    make: Any = boto3.client
-    return make(
-        service,
-        endpoint_url=endpoint_url,
-        region_name=REGION,
-        aws_access_key_id="local",
-        aws_secret_access_key="local",
-    )
-
-
 def local_aws(endpoint_url: str) -> dict[str, str]:
     """Return the variables that point any AWS SDK to an endpoint."""
     return {
         "AWS_ENDPOINT_URL": endpoint_url,
-        "AWS_ACCESS_KEY_ID": "local",
-        "AWS_SECRET_ACCESS_KEY": "local",
+        **CREDENTIALS,
         "AWS_REGION": REGION,
         "AWS_DEFAULT_REGION": REGION,
     }
@@ -106,7 +91,7 @@ def stage(*, models_url: str, index_url: str, secret_arn: str) -> dict[str, Any]
 def deployed_stage(*, models_url: str, index: IndexEndpoint, folder: Path) -> Iterator[Deployed]:
     """Bootstrap and deploy a stage called test."""
     with _aws_server(folder) as endpoint_url:
-        secret = client("secretsmanager", endpoint_url).create_secret(
+        secret = local_client("secretsmanager", endpoint_url).create_secret(
             Name="provider-key", SecretString="any"
         )
         config = stage(models_url=models_url, index_url=index.url, secret_arn=secret["ARN"])

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from functions.core.ledger_row import Status
+from local.aws_client import CREDENTIALS
 from local.model.faults import Fault, FaultKind
 from local.stack import LocalStack
 from ops.statistics import queue_depth
@@ -27,10 +28,9 @@ def dead_letters_arn(articles: Articles) -> str:
 
 def run_aws(stack: LocalStack, *arguments: str) -> str:
     """Run the real aws command line against the stack's endpoint."""
-    keys = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
     done = subprocess.run(
         [str(AWS), *arguments, "--endpoint-url", stack.endpoint_url, "--region", "us-east-1"],
-        env={**os.environ, **keys},
+        env={**os.environ, **CREDENTIALS},
         capture_output=True,
         text=True,
         timeout=60,

@@ -15,8 +15,9 @@ from functions.adapters.eventbridge_announcer import EventBridgeAnnouncer
 from functions.core.announcement import announcement
 from functions.core.identity import DocumentId
 from functions.core.ledger_row import Status
+from local.aws_client import REGION
 from tests.builders import NOW_MS, make_row
-from tests.contract.engines import REGION, client
+from tests.contract.engines import client
 
 PAGE = Path(__file__).resolve().parents[3] / "docs/events.md"
 

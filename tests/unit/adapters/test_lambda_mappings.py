@@ -3,12 +3,11 @@
 import json
 from typing import Any
 
-import boto3
 import pytest
-from botocore.config import Config
 
 from functions.adapters.lambda_mappings import LambdaMappings, LambdaProber
 from functions.core.failure import FailureError, FailureKind, Part
+from local.aws_client import local_client
 from tests.unit.adapters.scripted_server import Answer, ScriptedServer
 
 MAPPING = "a1b2c3d4-5678-90ab-cdef-11111example"
@@ -16,13 +15,8 @@ BOTH = [Part.PROVIDER, Part.INDEX]
 
 
 def client(server: ScriptedServer, seconds: float = 5) -> Any:
-    return boto3.client(
-        "lambda",
-        endpoint_url=server.url,
-        region_name="us-east-1",
-        aws_access_key_id="local",
-        aws_secret_access_key="local",
-        config=Config(read_timeout=seconds, retries={"total_max_attempts": 1}),
+    return local_client(
+        "lambda", server.url, read_timeout=seconds, retries={"total_max_attempts": 1}
     )
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 
+from local.aws_client import local_client
 from local.endpoint import AwsEndpoint, EngineUrls
 from local.engines.records import wait_for
 from local.mapping_states import RunnerMappings
@@ -26,15 +26,9 @@ def lambda_(tmp_path: Path) -> Iterator[Any]:
     runner = Runner(place, [function], [lane])
     with AwsEndpoint(EngineUrls(dynamodb=NOWHERE, sqs=NOWHERE)) as endpoint:
         stack = StackSpec("embedq-local", [], [], [], [], [function], [lane], [])
-        endpoint.serve_mappings(RunnerMappings(runner, stack, place))
+        endpoint.serve_mappings(RunnerMappings(runner, stack))
         runner.start()
-        client = boto3.client(
-            "lambda",
-            endpoint_url=endpoint.url,
-            region_name="us-east-1",
-            aws_access_key_id="local",
-            aws_secret_access_key="local",
-        )
+        client = local_client("lambda", endpoint.url)
         yield client
         client.close()
         runner.stop(grace_seconds=0)

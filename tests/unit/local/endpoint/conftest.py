@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
-from botocore.config import Config
 
+from local.aws_client import local_client
 from local.endpoint import AwsEndpoint, EngineUrls
 
 # Nothing listens on this port of any machine: https://www.rfc-editor.org/rfc/rfc6335#section-6
@@ -34,16 +33,7 @@ def client(endpoint: AwsEndpoint) -> Iterator[Callable[[str], Any]]:
     made: list[Any] = []
 
     def make(service: Any) -> Any:
-        made.append(
-            boto3.client(
-                service,
-                endpoint_url=endpoint.url,
-                region_name="us-east-1",
-                aws_access_key_id="local",
-                aws_secret_access_key="local",
-                config=Config(retries={"total_max_attempts": 1}),
-            )
-        )
+        made.append(local_client(service, endpoint.url, retries={"total_max_attempts": 1}))
         return made[-1]
 
     yield make

@@ -18,7 +18,7 @@ def cache(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory)
 @pytest.fixture(scope="session")
 def template(cache: Path) -> dict[str, Any]:
     """Return the template of the local stage."""
-    return local_template(ADDRESSES, cache=cache)
+    return ADDRESSES.put_into(local_template(cache=cache))
 
 
 @pytest.fixture

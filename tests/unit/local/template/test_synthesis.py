@@ -18,7 +18,7 @@ def test_other_ports_need_no_new_synthesis(template: dict[str, Any], cache: Path
     """R82: a warm start takes the template that is there."""
     before = {path: path.stat().st_mtime_ns for path in cache.iterdir()}
 
-    moved = local_template(LocalAddresses("http://h:1", "http://h:2/v1"), cache=cache)
+    moved = LocalAddresses("http://h:1", "http://h:2/v1").put_into(local_template(cache=cache))
 
     assert {path: path.stat().st_mtime_ns for path in cache.iterdir()} == before
     text = json.dumps(moved)
@@ -31,7 +31,7 @@ def test_other_ports_need_no_new_synthesis(template: dict[str, Any], cache: Path
 def test_an_unknown_stage_is_named(tmp_path: Path) -> None:
     """R82: a mistake in the stage's name is told with the names there are."""
     with pytest.raises(SynthesisError, match=r'"nope" is no stage of cdk\.json: it has dev'):
-        local_template(LocalAddresses("http://h:1", "http://h:2"), cache=tmp_path, stage="nope")
+        local_template(cache=tmp_path, stage="nope")
     assert list(tmp_path.iterdir()) == []
 
 

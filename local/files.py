@@ -1,6 +1,7 @@
-"""Small JSON files that are there whole, before and after a kill at any moment."""
+"""Small files that are whole or absent, also after a kill at any moment."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,12 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
     """Put the object in place of the old file in one step."""
+    write_text(path, json.dumps(content, indent=1))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Put the text in place of the old file in one step."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f"{path.name}.new")
-    new.write_text(json.dumps(content, indent=1))
+    new = path.with_name(f"{path.name}.{os.getpid()}.new")
+    new.write_text(text)
     new.replace(path)
