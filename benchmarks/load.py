@@ -86,8 +86,10 @@ def measure(
         lane=lane,
         write_seconds=written - began,
         seconds=seconds,
-        freshness_seconds=[((row.completed_ms or 0) - row.queued_ms) / 1000 for row in rows],
-        chunks=sum(row.chunks_total for row in rows),
+        freshness_seconds=[
+            ((row.outcome.completed_ms or 0) - row.queued_ms) / 1000 for row in rows
+        ],
+        chunks=sum(row.indexed.chunks_total for row in rows),
         paid=provider.chunks_paid() - paid,
         requests=provider.requests() - requests,
         differences=differences(deployment),

@@ -17,7 +17,7 @@ def dead_list(deployment: Deployment) -> list[str]:
         lines.append(f"target {target}: {messages} dead letters, {len(rows)} failed documents")
         causes: dict[str, list[str]] = {}
         for row in rows:
-            causes.setdefault(_cause(row), []).append(row.document_id)
+            causes.setdefault(_cause(row), []).append(row.task.document_id)
         for cause, names in sorted(causes.items(), key=lambda item: -len(item[1])):
             more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
             lines += [f"  {len(names)} x {cause}", f"      {', '.join(names[:SHOWN])}{more}"]
@@ -28,7 +28,7 @@ def _cause(row: LedgerRow) -> str:
     """Name what failed last: the reason counts attempts, and would split one cause into many."""
     if row.status is Status.FAILED_MAX_RETRIES and row.errors:
         return f"{row.errors[-1].kind}: {row.errors[-1].message}, no attempt is left"
-    return row.reason or "no reason recorded"
+    return row.outcome.reason or "no reason recorded"
 
 
 def failed_rows(deployment: Deployment, target: str) -> list[LedgerRow]:
@@ -39,7 +39,7 @@ def failed_rows(deployment: Deployment, target: str) -> list[LedgerRow]:
         if row.status.is_failed and row.row_key.startswith(f"{target}/")
     ]
     rows = [row for row in deployment.ledger.read(keys).values() if row.status.is_failed]
-    return sorted(rows, key=lambda row: -(row.failed_ms or 0))
+    return sorted(rows, key=lambda row: -(row.outcome.failed_ms or 0))
 
 
 def redrive(deployment: Deployment) -> int:

@@ -62,22 +62,24 @@ def status(
 
 def describe(row: LedgerRow) -> list[str]:
     """Write a row for people."""
+    indexed, reason = row.indexed, row.outcome.reason
     lines = [
-        f"{row.row_key}: {row.status}" + (f" ({row.reason})" if row.reason else ""),
-        f"  version    {row.version} ({row.operation}, lane {row.lane})",
-        f"  attempts   {row.attempts} of {row.max_attempts or '-'}",
-        f"  chunks     {row.chunks_done} of {row.chunks_total}, {row.chunks_failed} failed,"
-        f" {row.tokens} tokens paid, model {row.model or '-'}",
+        f"{row.row_key}: {row.status}" + (f" ({reason})" if reason else ""),
+        f"  version    {row.task.version} ({row.operation}, lane {row.task.lane})",
+        f"  attempts   {row.progress.attempts} of {row.progress.max_attempts or '-'}",
+        f"  chunks     {indexed.chunks_done} of {indexed.chunks_total},"
+        f" {indexed.chunks_failed} failed, {indexed.tokens} tokens paid,"
+        f" model {indexed.model or '-'}",
     ]
     lines += [
         f"  {name:<10} {moment(at_ms)}"
         for name, at_ms in (
             ("created", row.created_ms),
             ("queued", row.queued_ms),
-            ("attempted", row.last_attempt_ms),
-            ("next try", row.next_attempt_ms),
-            ("completed", row.completed_ms),
-            ("failed", row.failed_ms),
+            ("attempted", row.progress.last_attempt_ms),
+            ("next try", row.progress.next_attempt_ms),
+            ("completed", row.outcome.completed_ms),
+            ("failed", row.outcome.failed_ms),
         )
         if at_ms
     ]

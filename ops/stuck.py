@@ -28,11 +28,11 @@ def stuck(deployment: Deployment, *, hours: float) -> list[str]:
 
 
 def _describe(row: LedgerRow, since_ms: int) -> list[str]:
-    state = "parked" if row.parked else str(row.status)
+    state = "parked" if row.progress.parked else str(row.status)
     error = row.errors[-1] if row.errors else None
     why = f"{error.kind}: {error.message}" if error else "no error is known"
     return [
-        f"  {row.row_key}: {state} in lane {row.lane} since {moment(since_ms)},"
-        f" {row.attempts} attempts",
+        f"  {row.row_key}: {state} in lane {row.task.lane} since {moment(since_ms)},"
+        f" {row.progress.attempts} attempts",
         f"      {why}",
     ]

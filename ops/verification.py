@@ -54,8 +54,10 @@ def _difference(
         return "the index holds another text or other metadata"
     version = entry["_version"]
     # Rows of documents that were completed long ago have expired.
-    if row is not None and (row.version != version or not row.status.is_searchable):
-        return f"the index holds version {version}, the ledger says {row.status} at {row.version}"
+    if row is not None and (row.task.version != version or not row.status.is_searchable):
+        return (
+            f"the index holds version {version}, the ledger says {row.status} at {row.task.version}"
+        )
     return None
 
 

@@ -1,12 +1,13 @@
 """Values for tests: valid by default, one field overridden at a time."""
 
+from dataclasses import fields, replace
 from typing import Any
 
-from functions.core.change import Change, Position
+from functions.core.change import Change, Operation, Position
 from functions.core.document import Document
 from functions.core.identity import DocumentId
 from functions.core.lane import Lane
-from functions.core.ledger_row import LedgerRow
+from functions.core.ledger_row import LedgerRow, Status
 from functions.core.ports import Message
 from functions.core.settings import SourceSettings, TargetSettings
 from functions.core.task import Task
@@ -61,20 +62,26 @@ def make_position(number: int, stream: str = STREAM) -> Position:
 
 
 def make_row(**changes: Any) -> LedgerRow:
-    values: dict[str, Any] = {
-        "target": "default",
-        "source": "articles",
-        "document_id": DocumentId("a"),
-        "key": {"id": {"S": "a"}},
-        "version": NOW_MS,
-        "position": make_position(50),
-        "lane": Lane.NORMAL,
-        "created_ms": NOW_MS,
-        "queued_ms": NOW_MS,
-        "written_ms": NOW_MS,
-        "revision": 1,
-    }
-    return LedgerRow(**values | changes)
+    row = LedgerRow(
+        task=make_task(),
+        position=make_position(50),
+        operation=Operation.UPSERT,
+        status=Status.PENDING,
+        created_ms=NOW_MS,
+        queued_ms=NOW_MS,
+        written_ms=NOW_MS,
+        revision=1,
+    )
+    return changed(row, **changes)
+
+
+def changed(row: LedgerRow, **changes: Any) -> LedgerRow:
+    """Change fields of a row, those of its parts by their own names."""
+    for part in ("task", "progress", "outcome", "indexed"):
+        names = {field.name for field in fields(getattr(row, part))} & changes.keys()
+        mine = {name: changes.pop(name) for name in names}
+        row = replace(row, **{part: replace(getattr(row, part), **mine)})
+    return replace(row, **changes)
 
 
 def make_task(**changes: Any) -> Task:

@@ -84,12 +84,12 @@ def check(world: World, finals: Mapping[str, Content | None]) -> Verdict:
 
 def _check_row(verdict: Verdict, name: str, row: LedgerRow, told: Told) -> None:
     if row.status.is_open or row.is_healing:
-        verdict.without_end.append(f"{name} is {row.status} at version {row.version}")
+        verdict.without_end.append(f"{name} is {row.status} at version {row.task.version}")
         return
-    if row.status.is_failed and not (row.reason and row.errors):
-        verdict.unexplained.append(f"{name} is {row.status} at version {row.version}")
-    if str(row.status) not in told.get((name, row.version), set()):
-        verdict.not_announced.append(f"{name} is {row.status} at version {row.version}")
+    if row.status.is_failed and not (row.outcome.reason and row.errors):
+        verdict.unexplained.append(f"{name} is {row.status} at version {row.task.version}")
+    if str(row.status) not in told.get((name, row.task.version), set()):
+        verdict.not_announced.append(f"{name} is {row.status} at version {row.task.version}")
 
 
 def _check_entry(verdict: Verdict, name: str, wanted: str | None, found: str | None) -> None:

@@ -44,7 +44,7 @@ def outage(folder: Path, *, say: Say) -> Told:
         world.provider.heal()
         drained = backlog.wait(backlog.is_completed, "draining", limit_seconds=DRAIN_SECONDS)
         rows = backlog.rows()
-    receives = max(row.receive_count for row in rows)
+    receives = max(row.progress.receive_count for row in rows)
     return Told(
         lines=[
             f"{DOCUMENTS} documents, and a provider that is down for {OUTAGE_SECONDS:.0f} s"

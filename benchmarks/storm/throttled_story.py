@@ -50,8 +50,8 @@ def throttled(folder: Path, *, say: Say) -> Told:
         drained = backlog.wait(backlog.is_completed, "draining", limit_seconds=2 * limit)
         rows = backlog.rows()
         statuses = world.provider.sales().statuses
-    spent = sum(row.attempts - 1 for row in rows)
-    failed = sum(row.status.is_failed or bool(row.heals) for row in rows)
+    spent = sum(row.progress.attempts - 1 for row in rows)
+    failed = sum(row.status.is_failed or bool(row.progress.heals) for row in rows)
     return Told(
         lines=[
             f"{DOCUMENTS} documents, and 429 for {THROTTLED_SECONDS:.0f} s:",

@@ -3,19 +3,19 @@
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from botocore.exceptions import ClientError
+from pydantic import TypeAdapter
 
 from functions.adapters.dynamodb_batch import batch_get
 from functions.adapters.dynamodb_values import from_dynamodb, to_dynamodb
 from functions.adapters.store_errors import store_failures
-from functions.core.change import Position
-from functions.core.identity import DocumentId, RowKey
+from functions.core.identity import RowKey
 from functions.core.lane import Lane
-from functions.core.ledger_row import ErrorRecord, Group, LedgerRow, Status
+from functions.core.ledger_row import SCHEMA, Group, LedgerRow, Status
 from functions.core.names import OPEN_INDEX
 from functions.core.ports import Listed, Swapped
 
@@ -26,6 +26,14 @@ if TYPE_CHECKING:
 # would throttle the writes to the table itself.
 OPEN_SHARDS = 32
 PARALLEL_WRITES = 8
+
+_ROW = TypeAdapter(LedgerRow)
+# The parts of a row, each with the names of its fields: no two fields of a row have one name.
+PARTS = {
+    part.name: {field.name for field in fields(part.type)}
+    for part in fields(LedgerRow)
+    if isinstance(part.type, type) and is_dataclass(part.type)
+}
 
 
 class DynamoDbLedger:
@@ -96,7 +104,7 @@ class DynamoDbLedger:
 
     def _swap(self, row: LedgerRow) -> tuple[bool, LedgerRow | None]:
         stored = replace(row, revision=row.revision + 1)
-        # The SDK sends a write again whose answer was lost: by this it knows itself.
+        # Lets an SDK retry recognise its own first write.
         write_id = {"S": uuid4().hex}
         condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(row_key)"}
         if row.revision:
@@ -120,21 +128,11 @@ class DynamoDbLedger:
 
 
 def to_item(row: LedgerRow) -> dict[str, Any]:
-    """Spell a row as DynamoDB stores it; absent values take no room."""
-    values = {
-        field.name: getattr(row, field.name)
-        for field in fields(row)
-        if field.name not in ("position", "errors", "lane", "status")
-    }
-    item = {
-        **{name: value for name, value in values.items() if value is not None},
-        "row_key": row.row_key,
-        "stream": row.position.stream,
-        "sequence": row.position.sequence,
-        "lane": str(row.lane),
-        "status": str(row.status),
-        "errors": [{"at_ms": e.at_ms, "kind": e.kind, "message": e.message} for e in row.errors],
-    }
+    """Spell a row as DynamoDB stores it: one flat item, without the values that are defaults."""
+    item = _ROW.dump_python(row, mode="json", exclude_defaults=True)
+    for part in PARTS:
+        item |= item.pop(part, {})
+    item |= {"row_key": row.row_key, "schema": SCHEMA}
     if row.group is not None:
         item["open_shard"] = _open_shard(row.group, shard_of(row.row_key))
         item["due_ms"] = row.due_ms
@@ -144,25 +142,9 @@ def to_item(row: LedgerRow) -> dict[str, Any]:
 def from_item(item: dict[str, Any]) -> LedgerRow:
     """Read a row as DynamoDB returned it."""
     values = from_dynamodb(item)
-    known = {field.name for field in fields(LedgerRow)}
-    numbers = {
-        name: int(value)
-        for name, value in values.items()
-        if name in known and not isinstance(value, str | bool | dict | list)
-    }
-    return LedgerRow(
-        **{
-            **{name: value for name, value in values.items() if name in known},
-            **numbers,
-            "document_id": DocumentId(values["document_id"]),
-            "position": Position(values["stream"], values["sequence"]),
-            "lane": Lane(values["lane"]),
-            "status": Status(values["status"]),
-            "errors": tuple(
-                ErrorRecord(int(e["at_ms"]), e["kind"], e["message"]) for e in values["errors"]
-            ),
-        }
-    )
+    for part, names in PARTS.items():
+        values[part] = {name: values[name] for name in names & values.keys()}
+    return _ROW.validate_python(values)
 
 
 def _listed(item: dict[str, Any], group: Group, shard: int) -> Listed:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast
 
+from functions.core.change import Operation
 from functions.core.ledger_row import LedgerRow, Status
 
 EVENT_SOURCE = "embedq"
@@ -16,7 +17,6 @@ Final = Literal[
     Status.DELETED,
     Status.SKIPPED,
 ]
-Operation = Literal["upsert", "delete"]
 
 DETAIL_TYPES = {
     Status.COMPLETED: "Document Completed",
@@ -50,7 +50,7 @@ class EventDetail:
     version: int
     status: Final
     type: str | None
-    operation: Operation
+    operation: Literal[Operation.UPSERT, Operation.DELETE]
     chunks: ChunkCounts
     tokens: int
     model: str | None
@@ -67,21 +67,22 @@ def is_announced(row: LedgerRow) -> bool:
 
 def announcement(row: LedgerRow, *, stage: str, at_ms: int) -> Mapping[str, Any]:
     """Build the event of a row that is about to be closed at this time."""
+    indexed = row.indexed
     detail = EventDetail(
         schema=1,
         stage=stage,
-        target=row.target,
-        source=row.source,
-        document_id=row.document_id,
-        version=row.version,
+        target=row.task.target,
+        source=row.task.source,
+        document_id=row.task.document_id,
+        version=row.task.version,
         status=cast("Final", row.status),
         type=row.type or None,
-        operation=cast("Operation", row.operation),
-        chunks=ChunkCounts(row.chunks_total, row.chunks_done, row.chunks_failed),
-        tokens=row.tokens,
-        model=row.model or None,
-        attempts=row.attempts,
-        reason=row.reason,
+        operation=row.operation,
+        chunks=ChunkCounts(indexed.chunks_total, indexed.chunks_done, indexed.chunks_failed),
+        tokens=indexed.tokens,
+        model=indexed.model or None,
+        attempts=row.progress.attempts,
+        reason=row.outcome.reason,
         written_ms=row.written_ms,
         ended_ms=at_ms,
     )

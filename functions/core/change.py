@@ -1,6 +1,7 @@
 """A change: one stream record, in our words."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -8,6 +9,13 @@ if TYPE_CHECKING:
     from functions.core.identity import DocumentId, ItemKey
 
 SEQUENCE_DIGITS = 40
+
+
+class Operation(StrEnum):
+    """What a change or a run does to the document's entry."""
+
+    UPSERT = "upsert"
+    DELETE = "delete"
 
 
 @dataclass(frozen=True, order=True)
@@ -38,6 +46,15 @@ class Change:
     # None where the stream carries keys only.
     content: "Document | Unusable | None" = None
     priority: str | None = None
+
+    @property
+    def operation(self) -> Operation:
+        return Operation.DELETE if self.removed else Operation.UPSERT
+
+    @property
+    def type(self) -> str:
+        """The document's type, empty where the change does not tell it."""
+        return self.content.type if self.content is not None else ""
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,16 @@
-"""A ledger row: the truth about one document in one target, and how it may change."""
+"""A ledger row: what is known about one document in one target. transitions.py changes it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import takewhile
 
-from functions.core.change import Position
-from functions.core.failure import Failure, FailureKind
-from functions.core.identity import DocumentId, RowKey, row_key
-from functions.core.lane import Lane
+from functions.core.change import Operation, Position
+from functions.core.failure import FailureKind
+from functions.core.identity import RowKey
 from functions.core.task import Task
 
-MAX_ERRORS = 10
-MAX_MESSAGE_CHARACTERS = 500
-COMPLETED_ROW_SECONDS = 30 * 24 * 3600
+# Stored with every row. Raise it when a stored value changes its meaning.
+SCHEMA = 1
 
 
 class Status(StrEnum):
@@ -39,13 +37,54 @@ class Status(StrEnum):
 
 
 class Group(StrEnum):
-    """The rows that the sparse index lists, by who looks for them."""
+    """The lists of rows that the sparse index keeps."""
 
     OPEN = "open"  # a message is on its way or being worked
-    PARKED = "parked"  # the sweep is to send it when it is due
+    PARKED = "parked"  # the sweep sends it when it is due
     HEALING = "healing"  # failed for now: the sweep sends it when it is due and all is quiet
-    FAILED = "failed"  # a person is to look, and may retry it
+    FAILED = "failed"  # a person looks at it, and may retry it
     DELETED = "deleted"  # its tombstone is to be purged
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What was tried for this version's change, and when it is tried again."""
+
+    attempts: int = 0  # that count
+    max_attempts: int = 0
+    free_retries: int = 0  # failures that spent no attempt, since the last one that did
+    receive_count: int = 0  # of the message that was worked last
+    last_attempt_ms: int | None = None
+    next_attempt_ms: int | None = None
+    parked: bool = False  # no message is on its way: the sweep sends it at next_attempt_ms
+    sent: bool = True  # False: a message may be missing, the sweep sends one
+    heals: int = 0  # tries after the attempts ran out
+    failing_since_ms: int | None = None  # when they ran out
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How this version ended; empty while the row is open."""
+
+    completed_ms: int | None = None
+    failed_ms: int | None = None
+    reason: str | None = None  # why it was skipped or failed
+    content_hash: str | None = None  # of what the index holds, or of what failed for good
+    expires_at: int | None = None  # epoch seconds, DynamoDB's time to live
+
+
+@dataclass(frozen=True)
+class IndexedContent:
+    """What the index got last, of this version or an earlier one."""
+
+    chunks_done: int = 0
+    chunks_failed: int = 0
+    tokens: int = 0
+    model: str = ""
+
+    @property
+    def chunks_total(self) -> int:
+        return self.chunks_done + self.chunks_failed
 
 
 @dataclass(frozen=True)
@@ -53,7 +92,7 @@ class ErrorRecord:
     """One line of a document's error history."""
 
     at_ms: int
-    kind: str
+    kind: FailureKind
     message: str
 
 
@@ -61,13 +100,10 @@ class ErrorRecord:
 class LedgerRow:
     """State and history of one document in one target."""
 
-    target: str
-    source: str
-    document_id: DocumentId
-    key: dict[str, dict[str, str]]
-    version: int
+    task: Task  # the document and the target, and the version that is wanted
     position: Position
-    lane: Lane
+    operation: Operation  # of the last change or run
+    status: Status
     created_ms: int
     queued_ms: int
     written_ms: int  # when the application wrote the change, for freshness
@@ -75,53 +111,33 @@ class LedgerRow:
     # compares it, so that none is lost.
     revision: int = 0
     type: str = ""  # of the document, where it is known: chooses the retry policy
-    operation: str = "upsert"  # what the last change or run meant: upsert or delete
-    status: Status = Status.PENDING
-    attempts: int = 0  # tries that count, of this version's change
-    max_attempts: int = 0
-    receive_count: int = 0  # of the message that was worked last
-    last_attempt_ms: int | None = None
-    next_attempt_ms: int | None = None
-    waits: int = 0  # failures that charged nobody, since the last one that did
-    parked: bool = False  # no message is on its way: the sweep sends it at next_attempt_ms
-    sent: bool = True  # False: a message may be missing, the sweep makes sure of it
-    heals: int = 0  # tries after the attempts ran out
-    failing_since_ms: int | None = None  # when they ran out
-    completed_ms: int | None = None
-    failed_ms: int | None = None
-    reason: str | None = None  # why it was skipped or failed
-    errors: tuple[ErrorRecord, ...] = ()
-    chunks_total: int = 0
-    chunks_done: int = 0
-    chunks_failed: int = 0
-    # Of what the index holds (completed) or of what failed for good; else None.
-    content_hash: str | None = None
-    model: str = ""
-    tokens: int = 0
-    trace_id: str = ""
+    progress: Progress = Progress()
+    outcome: Outcome = Outcome()
+    indexed: IndexedContent = IndexedContent()
     stashed: bool = False  # paid vectors of an unfinished attempt wait in the stash
-    expires_at: int | None = None  # epoch seconds, DynamoDB's time to live
+    errors: tuple[ErrorRecord, ...] = ()
 
     @property
     def row_key(self) -> RowKey:
-        return row_key(self.target, self.source, self.document_id)
+        return self.task.row_key
 
     @property
     def timeouts(self) -> int:
         """Count how often in a row the provider did not answer in time for this change."""
         kinds = [error.kind for error in reversed(self.errors)]
-        trailing = len(list(takewhile(lambda kind: kind == FailureKind.TIMEOUT, kinds)))
-        return min(trailing, self.attempts)
+        trailing = len(list(takewhile(lambda kind: kind is FailureKind.TIMEOUT, kinds)))
+        return min(trailing, self.progress.attempts)
 
     @property
     def is_healing(self) -> bool:
-        return self.status is Status.FAILED and self.next_attempt_ms is not None
+        return self.status is Status.FAILED and self.progress.next_attempt_ms is not None
 
     @property
     def group(self) -> Group | None:
-        """Tell who looks for it; None: nothing is owed."""
+        """The sweep group that lists this row; None if closed."""
         if self.status.is_open:
-            return Group.PARKED if self.parked or not self.sent else Group.OPEN
+            waits = self.progress.parked or not self.progress.sent
+            return Group.PARKED if waits else Group.OPEN
         if self.is_healing:
             return Group.HEALING
         if self.status.is_failed or self.status is Status.PARTIALLY_COMPLETED:
@@ -130,27 +146,13 @@ class LedgerRow:
 
     @property
     def due_ms(self) -> int:
-        """Order it within its group: by what it waits for, or by when it was last touched."""
-        touched = (self.last_attempt_ms, self.completed_ms, self.failed_ms)
-        return self.next_attempt_ms or max(self.queued_ms, *(at or 0 for at in touched))
-
-    @property
-    def task(self) -> Task:
-        """Build the task of this row's version."""
-        return Task(
-            target=self.target,
-            source=self.source,
-            document_id=self.document_id,
-            key=self.key,
-            version=self.version,
-            lane=self.lane,
-            trace_id=self.trace_id,
+        """Order it within its group: by its next attempt, or by when it was last changed."""
+        touched = (
+            self.progress.last_attempt_ms,
+            self.outcome.completed_ms,
+            self.outcome.failed_ms,
         )
-
-    def with_error(self, failure: Failure, *, now_ms: int) -> "LedgerRow":
-        """Append to the bounded history."""
-        record = ErrorRecord(now_ms, str(failure.kind), failure.message[:MAX_MESSAGE_CHARACTERS])
-        return replace(self, errors=(*self.errors, record)[-MAX_ERRORS:])
+        return self.progress.next_attempt_ms or max(self.queued_ms, *(at or 0 for at in touched))
 
 
 def next_version(previous: int, now_ms: int) -> int:

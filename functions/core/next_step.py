@@ -3,20 +3,21 @@
 from dataclasses import dataclass
 
 from functions.core.failure import Failure, FailureKind
+from functions.core.ledger_row import Progress
 from functions.core.retry_policy import RetryPolicy, RetrySettings
 
-# The redrive policy of every lane: the receive after this one finds the message dead.
+# The redrive policy of every lane: after this receive SQS moves it to the dead letters.
 MAX_RECEIVES = 10
-# From this receive on a message is not hidden once more but parked: a kill or two may still
-# come, and only what is given up shall die.
+# From this receive on a message is not hidden once more but parked: two receives are left for
+# runs that crash.
 LAST_HIDING_RECEIVE = MAX_RECEIVES - 2
 # While many requests fail, more attempts only add to the load; healing comes later.
 ATTEMPTS_WHILE_FAILING = 2
-# What nobody is charged for waits longer each time, too.
+# A free retry waits longer each time, too.
 FREE_BASE_SECONDS = 4.0
 FREE_CAP_SECONDS = 300.0
 # While the ledger is down nothing can be parked, and each delivery counts. Tripled each time, ten
-# of them last up to eleven hours, and nobody waits longer than about three times the outage.
+# of them last up to eleven hours, and no task waits longer than about three times the outage.
 LATER_GROWTH = 3.0
 # A visibility timeout ends 12 hours after the receive, and a run may last 15 minutes.
 MAX_LATER_SECONDS = 42_000.0
@@ -55,27 +56,17 @@ class GiveUp:
 Step = RetryAfter | Park | Heal | GiveUp
 
 
-@dataclass(frozen=True)
-class Tried:
-    """What has been tried for a task so far, the failure in question included."""
-
-    attempts: int = 1  # that count
-    waits: int = 1  # failures that charged nobody, since the last that did
-    receives: int = 1  # of this message
-    heals: int = 0
-    failing_ms: int = 0  # since its attempts ran out for the first time
-
-
 def next_step(
     failure: Failure,
-    tried: Tried,
+    tried: Progress,
     settings: RetrySettings,
     *,
     document_type: str,
+    now_ms: int,
     is_failing: bool = False,
     jitter: float = 0.0,
 ) -> Step:
-    """Decide; `is_failing` tells that many requests of this minute failed."""
+    """Decide; `tried` includes this failure, `is_failing`: many requests of this minute failed."""
     policy = settings.policy(document_type)
     if failure.kind.is_permanent:
         return GiveUp(f"{failure.kind}: {failure.message}", is_permanent=True)
@@ -87,7 +78,7 @@ def next_step(
     # Fewer attempts are a loss only where nothing heals afterwards.
     is_cut = is_failing and settings.heal_hours > 0
     if tried.attempts >= attempts_allowed(policy, failure.kind, is_failing=is_cut):
-        return _exhausted(f"{reason} {failure.message}", tried, settings)
+        return _exhausted(f"{reason} {failure.message}", tried, settings, now_ms)
     delay = policy.backoff(failure.kind).delay_seconds(tried.attempts, jitter=jitter)
     return _hide_or_park(max(delay, failure.retry_after_seconds or 0.0), tried, settings)
 
@@ -110,9 +101,9 @@ def attempts_allowed(policy: RetryPolicy, kind: FailureKind, *, is_failing: bool
     return min(allowed, ATTEMPTS_WHILE_FAILING) if is_failing else allowed
 
 
-def _wait(failure: Failure, tried: Tried, settings: RetrySettings, jitter: float) -> Step:
-    """Wait without an end: whatever it is, it is none of the document's fault."""
-    growing = min(FREE_BASE_SECONDS * 2.0 ** min(tried.waits - 1, 10), FREE_CAP_SECONDS)
+def _wait(failure: Failure, tried: Progress, settings: RetrySettings, jitter: float) -> Step:
+    """Wait for a free retry, as often as it takes: the document is not the cause."""
+    growing = min(FREE_BASE_SECONDS * 2.0 ** min(tried.free_retries - 1, 10), FREE_CAP_SECONDS)
     delay = max(growing * (1 - jitter / 2), failure.retry_after_seconds or 0.0)
     # The lane is about to be paused, or the run has waited already: in the queue the task would
     # only be received again.
@@ -121,14 +112,15 @@ def _wait(failure: Failure, tried: Tried, settings: RetrySettings, jitter: float
     return _hide_or_park(delay, tried, settings)
 
 
-def _hide_or_park(delay: float, tried: Tried, settings: RetrySettings) -> Step:
-    if delay > settings.max_hide_seconds or tried.receives >= LAST_HIDING_RECEIVE:
+def _hide_or_park(delay: float, tried: Progress, settings: RetrySettings) -> Step:
+    if delay > settings.max_hide_seconds or tried.receive_count >= LAST_HIDING_RECEIVE:
         return Park(delay)
     return RetryAfter(delay)
 
 
-def _exhausted(reason: str, tried: Tried, settings: RetrySettings) -> Step:
-    if tried.failing_ms >= settings.heal_hours * 3_600_000:
+def _exhausted(reason: str, tried: Progress, settings: RetrySettings, now_ms: int) -> Step:
+    failing_ms = now_ms - (tried.failing_since_ms or now_ms)
+    if failing_ms >= settings.heal_hours * 3_600_000:
         return GiveUp(reason, is_permanent=False)
     delays = settings.heal_after_seconds
     return Heal(delays[min(tried.heals, len(delays) - 1)], reason)

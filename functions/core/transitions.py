@@ -1,22 +1,127 @@
-"""How a ledger row goes through a task's life. Pure; each returns the row to be written."""
+"""Every change of a ledger row, in the order of a task's way. Pure; each returns the new row."""
 
 from dataclasses import replace
 
+from functions.core.change import Change, Operation, Rejected
 from functions.core.failure import Failure
+from functions.core.identity import DocumentId
+from functions.core.lane import Lane
 from functions.core.ledger_row import (
-    COMPLETED_ROW_SECONDS,
-    MAX_MESSAGE_CHARACTERS,
+    ErrorRecord,
+    IndexedContent,
     LedgerRow,
+    Outcome,
+    Progress,
     Status,
+    next_version,
 )
-from functions.core.next_step import GiveUp, Heal, Park, RetryAfter, Step, Tried
+from functions.core.next_step import GiveUp, Heal, Park, RetryAfter, Step
+from functions.core.task import Task
+
+MAX_ERRORS = 10
+MAX_MESSAGE_CHARACTERS = 500
+COMPLETED_ROW_SECONDS = 30 * 24 * 3600
+# When the sweep sends what a queue did not take.
+SEND_AGAIN_MS = 60 * 1000
+# A sweep that dies between the ledger and the queue leaves its row due then: this costs
+# minutes, where an open row without a message would lie for a day.
+CONFIRM_MS = 5 * 60 * 1000
+
+
+def accept(
+    change: Change, row: LedgerRow | None, *, target: str, lane: Lane, trace_id: str, now_ms: int
+) -> LedgerRow:
+    """Give a change the next version of its document; history and what the index has stay."""
+    task = Task(
+        target=target,
+        source=change.source,
+        document_id=change.document_id,
+        key={name: dict(value) for name, value in change.key.items()},
+        version=next_version(row.task.version if row else 0, now_ms),
+        lane=lane,
+        trace_id=trace_id,
+    )
+    first = LedgerRow(
+        task=task,
+        position=change.position,
+        operation=change.operation,
+        status=Status.PENDING,
+        created_ms=now_ms,
+        queued_ms=now_ms,
+        written_ms=change.written_ms,
+        type=change.type,
+    )
+    if row is None:
+        return first
+    return replace(
+        first,
+        created_ms=row.created_ms,
+        revision=row.revision,
+        type=first.type or row.type,
+        indexed=row.indexed,
+        stashed=row.stashed,
+        errors=row.errors,
+    )
+
+
+def reject(record: Rejected, *, target: str, now_ms: int) -> LedgerRow:
+    """Record a stream record that names no document as failed."""
+    document = DocumentId(f"stream record {record.event_id}")
+    return LedgerRow(
+        task=Task(target, record.source, document, {}, version=now_ms, lane=Lane.NORMAL),
+        position=record.position,
+        operation=Operation.UPSERT,
+        status=Status.FAILED,
+        created_ms=now_ms,
+        queued_ms=now_ms,
+        written_ms=now_ms,
+        outcome=Outcome(failed_ms=now_ms, reason=record.reason),
+    )
+
+
+def leave_to_sweep(row: LedgerRow, *, now_ms: int) -> LedgerRow:
+    """Let the sweep send the task that a queue did not take."""
+    progress = replace(row.progress, sent=False, next_attempt_ms=now_ms + SEND_AGAIN_MS)
+    return replace(row, progress=progress)
+
+
+def requeue(row: LedgerRow, *, now_ms: int) -> LedgerRow:
+    """Give a row the version that is sent next, to be confirmed; SQS drops a repeated one."""
+    return replace(
+        row,
+        task=replace(row.task, version=next_version(row.task.version, now_ms)),
+        status=Status.PENDING,
+        queued_ms=now_ms,
+        progress=replace(
+            row.progress,
+            receive_count=0,
+            next_attempt_ms=now_ms + CONFIRM_MS,
+            parked=False,
+            sent=False,
+        ),
+        outcome=Outcome(),
+    )
+
+
+def confirm_sent(row: LedgerRow) -> LedgerRow:
+    """Note that the message of a requeued row is in its lane."""
+    return replace(row, progress=replace(row.progress, sent=True, next_attempt_ms=None))
+
+
+def start_over(row: LedgerRow) -> LedgerRow:
+    """Let the attempts of a row start again at a person's wish; the history stays."""
+    return replace(row, progress=Progress(), outcome=Outcome())
+
+
+def put_in_lane(row: LedgerRow, lane: Lane) -> LedgerRow:
+    """Change the lane that its next message takes."""
+    return replace(row, task=replace(row.task, lane=lane))
 
 
 def start(row: LedgerRow, *, receive_count: int, max_attempts: int, now_ms: int) -> LedgerRow:
     """Mark that a run works on it."""
-    return replace(
-        row,
-        status=Status.PROCESSING,
+    progress = replace(
+        row.progress,
         receive_count=receive_count,
         max_attempts=max_attempts,
         last_attempt_ms=now_ms,
@@ -24,138 +129,112 @@ def start(row: LedgerRow, *, receive_count: int, max_attempts: int, now_ms: int)
         parked=False,
         sent=True,
     )
-
-
-def new_life(row: LedgerRow) -> LedgerRow:
-    """Forget the attempts of a row that a person sent again; the history stays."""
-    return replace(
-        row,
-        attempts=0,
-        waits=0,
-        receive_count=0,
-        heals=0,
-        failing_since_ms=None,
-        failed_ms=None,
-        reason=None,
-    )
+    return replace(row, status=Status.PROCESSING, progress=progress)
 
 
 def hand_back(row: LedgerRow) -> LedgerRow:
-    """Put it back untouched: the run had no time for it."""
+    """Put it back without an attempt."""
     return replace(row, status=Status.PENDING)
 
 
-def spend(row: LedgerRow, failure: Failure, *, now_ms: int) -> LedgerRow:
-    """Record a failed attempt, and charge it if the failure is the document's own."""
-    charged = failure.kind.spends_attempt
-    return replace(
-        row.with_error(failure, now_ms=now_ms),
-        attempts=row.attempts + charged,
-        waits=0 if charged else row.waits + 1,
-    )
+def record_crash(row: LedgerRow, crash: Failure, *, receive_count: int, now_ms: int) -> LedgerRow:
+    """Record that a run crashed with it; that run may have stashed vectors."""
+    progress = replace(row.progress, receive_count=receive_count)
+    crashed = replace(hand_back(row), progress=progress, stashed=True)
+    return record_failure(crashed, crash, now_ms=now_ms)
 
 
-def tried(row: LedgerRow, *, now_ms: int) -> Tried:
-    """Tell what has been tried for a row, its last failure included."""
-    return Tried(
-        attempts=row.attempts,
-        waits=row.waits,
-        receives=row.receive_count,
-        heals=row.heals,
-        failing_ms=now_ms - (row.failing_since_ms or now_ms),
+def record_failure(row: LedgerRow, failure: Failure, *, now_ms: int) -> LedgerRow:
+    """Record a failed attempt, and spend it unless the failure is a free retry."""
+    spends = failure.kind.spends_attempt
+    progress = replace(
+        row.progress,
+        attempts=row.progress.attempts + spends,
+        free_retries=0 if spends else row.progress.free_retries + 1,
     )
+    return replace(_with_error(row, failure, now_ms), progress=progress)
 
 
 def settle(row: LedgerRow, step: Step, *, content_hash: str | None, now_ms: int) -> LedgerRow:
     """Wait for the next attempt, or close the row as failed."""
     match step:
         case RetryAfter(delay) | Park(delay):
-            return replace(
-                row,
-                status=Status.PENDING,
-                next_attempt_ms=now_ms + round(delay * 1000),
-                parked=isinstance(step, Park),
-            )
+            parked = isinstance(step, Park)
+            return replace(_due_in(row, delay, now_ms, parked=parked), status=Status.PENDING)
         case Heal(delay, reason):
-            return replace(
-                _failed(row, reason, now_ms),
-                next_attempt_ms=now_ms + round(delay * 1000),
-                heals=row.heals + 1,
-                failing_since_ms=row.failing_since_ms or now_ms,
+            waiting = _due_in(row, delay, now_ms, parked=False)
+            progress = replace(
+                waiting.progress,
+                heals=row.progress.heals + 1,
+                failing_since_ms=row.progress.failing_since_ms or now_ms,
             )
+            return _failed(replace(row, progress=progress), reason, now_ms)
         case GiveUp(reason, is_permanent):
-            failed = replace(_failed(row, reason, now_ms), next_attempt_ms=None)
+            over = replace(row.progress, next_attempt_ms=None, parked=False)
+            failed = _failed(replace(row, progress=over), reason, now_ms)
             if not is_permanent:
                 return replace(failed, status=Status.FAILED_MAX_RETRIES)
-            # Kept for what failed for good: the same text again is nothing new, so that a
-            # counter ticking on a poison document does not flood the dead letters.
-            return replace(failed, content_hash=content_hash)
+            # The hash is kept for what failed for good: the same text again is unchanged, so
+            # that rewrites of a poison document do not flood the dead letters.
+            return replace(failed, outcome=replace(failed.outcome, content_hash=content_hash))
 
 
-def _failed(row: LedgerRow, reason: str, now_ms: int) -> LedgerRow:
-    return replace(
-        row,
-        status=Status.FAILED,
-        failed_ms=now_ms,
-        parked=False,
-        reason=reason[:MAX_MESSAGE_CHARACTERS],
-        content_hash=None,
-    )
+def give_up_stuck(row: LedgerRow, cause: Failure, *, now_ms: int) -> LedgerRow:
+    """Close a row that was stuck once too often."""
+    reason = f"stuck after {row.progress.attempts} attempts: {cause.message}"
+    step = GiveUp(reason, is_permanent=False)
+    return settle(_with_error(row, cause, now_ms), step, content_hash=None, now_ms=now_ms)
 
 
 def complete(
-    row: LedgerRow,
-    *,
-    content_hash: str | None,
-    chunks: int,
-    chunks_failed: int,
-    tokens: int,
-    model: str,
-    now_ms: int,
+    row: LedgerRow, indexed: IndexedContent, *, content_hash: str | None, now_ms: int
 ) -> LedgerRow:
     """Close a row whose entry is in the index, whole or without some of its chunks."""
+    is_whole = not indexed.chunks_failed
+    # What is not whole stays until a person has looked.
+    expires_at = now_ms // 1000 + COMPLETED_ROW_SECONDS if is_whole else None
     return replace(
         _closed(row),
-        status=Status.PARTIALLY_COMPLETED if chunks_failed else Status.COMPLETED,
-        operation="upsert",
-        attempts=row.attempts + 1,
-        completed_ms=now_ms,
-        reason=None,
-        content_hash=content_hash,
-        chunks_total=chunks + chunks_failed,
-        chunks_done=chunks,
-        chunks_failed=chunks_failed,
-        model=model,
-        tokens=tokens,
-        # What is not whole stays until somebody has looked.
-        expires_at=None if chunks_failed else now_ms // 1000 + COMPLETED_ROW_SECONDS,
+        status=Status.COMPLETED if is_whole else Status.PARTIALLY_COMPLETED,
+        operation=Operation.UPSERT,
+        outcome=Outcome(completed_ms=now_ms, content_hash=content_hash, expires_at=expires_at),
+        indexed=indexed,
     )
 
 
-def bury(row: LedgerRow, *, reason: str | None, content_hash: str | None, now_ms: int) -> LedgerRow:
+def remove(
+    row: LedgerRow, *, reason: str | None, content_hash: str | None, now_ms: int
+) -> LedgerRow:
     """Close a row whose tombstone is in the index: deleted, or skipped for a reason."""
     return replace(
         _closed(row),
         status=Status.DELETED if reason is None else Status.SKIPPED,
-        operation="delete",
-        attempts=row.attempts + 1,
-        completed_ms=now_ms,
-        reason=reason,
-        content_hash=content_hash,
-        chunks_total=0,
-        chunks_done=0,
-        chunks_failed=0,
-        tokens=0,
+        operation=Operation.DELETE,
+        outcome=Outcome(completed_ms=now_ms, reason=reason, content_hash=content_hash),
+        indexed=IndexedContent(model=row.indexed.model),
     )
 
 
 def _closed(row: LedgerRow) -> LedgerRow:
-    return replace(
-        row,
-        next_attempt_ms=None,
-        parked=False,
-        waits=0,
-        heals=0,
-        failing_since_ms=None,
-        failed_ms=None,
+    progress = Progress(
+        attempts=row.progress.attempts + 1,
+        max_attempts=row.progress.max_attempts,
+        receive_count=row.progress.receive_count,
+        last_attempt_ms=row.progress.last_attempt_ms,
     )
+    return replace(row, progress=progress, stashed=False)
+
+
+def _due_in(row: LedgerRow, seconds: float, now_ms: int, *, parked: bool) -> LedgerRow:
+    due_ms = now_ms + round(seconds * 1000)
+    return replace(row, progress=replace(row.progress, next_attempt_ms=due_ms, parked=parked))
+
+
+def _failed(row: LedgerRow, reason: str, now_ms: int) -> LedgerRow:
+    outcome = Outcome(failed_ms=now_ms, reason=reason[:MAX_MESSAGE_CHARACTERS])
+    return replace(row, status=Status.FAILED, outcome=outcome)
+
+
+def _with_error(row: LedgerRow, failure: Failure, now_ms: int) -> LedgerRow:
+    record = ErrorRecord(now_ms, failure.kind, failure.message[:MAX_MESSAGE_CHARACTERS])
+    return replace(row, errors=(*row.errors, record)[-MAX_ERRORS:])

@@ -1,6 +1,6 @@
 """Message + ledger row -> work it, or not: the one check at receive. Pure."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from functions.core.failure import Failure, FailureKind
@@ -16,9 +16,9 @@ from functions.core.next_step import (
 from functions.core.ports import Message
 from functions.core.retry_policy import RetrySettings
 from functions.core.task import Task
-from functions.core.transitions import hand_back, new_life, settle, spend, start, tried
+from functions.core.transitions import record_crash, settle, start, start_over
 
-DIED = Failure(FailureKind.RESOURCE, "the run before this one did not come to an end")
+CRASHED = Failure(FailureKind.RESOURCE, "the run before this one did not come to an end")
 
 
 class Verdict(StrEnum):
@@ -53,16 +53,16 @@ def admit(
     """Compare the task with what the ledger knows; `run_seconds` is how long a run may take."""
     if row is None:
         return Admission(Verdict.UNKNOWN)
-    if task.version != row.version:
+    if task.version != row.task.version:
         return Admission(Verdict.SUPERSEDED)
-    if row.parked or row.is_healing:
+    if row.progress.parked or row.is_healing:
         return Admission(Verdict.WAITS)
     if row.status.is_failed:
-        # A message sent later than the failure was redriven: a new life. Its id would not
-        # tell: two copies of one task would revive each other.
-        if message.sent_ms <= (row.failed_ms or 0):
+        # A message sent later than the failure was redriven: its attempts start again. The id
+        # would not show it: two copies of one task would restart each other.
+        if message.sent_ms <= (row.outcome.failed_ms or 0):
             return Admission(Verdict.DEAD)
-        row = new_life(row)
+        row = start_over(row)
     elif not row.status.is_open:
         return Admission(Verdict.DONE)
     elif _died(row, message, retry, run_seconds, now_ms):
@@ -78,9 +78,8 @@ def admit(
 
 def _suspect(row: LedgerRow, message: Message, retry: RetrySettings, now_ms: int) -> Admission:
     # Pending until its turn: only the one that is worked alone is charged for the next death.
-    died = replace(row, stashed=True, receive_count=message.receive_count)
-    row = hand_back(spend(died, DIED, now_ms=now_ms))
-    step = next_step(DIED, tried(row, now_ms=now_ms), retry, document_type=row.type)
+    row = record_crash(row, CRASHED, receive_count=message.receive_count, now_ms=now_ms)
+    step = next_step(CRASHED, row.progress, retry, document_type=row.type, now_ms=now_ms)
     settled = settle(row, step, content_hash=None, now_ms=now_ms)
     match step:
         case GiveUp():
@@ -102,8 +101,8 @@ def _died(
     A run that ended, but could not write so, has given its message back within its own time
     and the longest hiding. A dead one's comes after the visibility timeout: six runs long.
     """
-    if row.status is not Status.PROCESSING or message.receive_count <= row.receive_count:
+    if row.status is not Status.PROCESSING or message.receive_count <= row.progress.receive_count:
         return False
-    away_ms = now_ms - (row.last_attempt_ms or now_ms)
-    hidden = max(retry.max_hide_seconds, later_seconds(row.receive_count))
+    away_ms = now_ms - (row.progress.last_attempt_ms or now_ms)
+    hidden = max(retry.max_hide_seconds, later_seconds(row.progress.receive_count))
     return away_ms > (3 * run_seconds + hidden) * 1000

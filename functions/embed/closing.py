@@ -109,7 +109,7 @@ class Closing:
 
     def _conclude_message(self, job: Job, ending: Ending, conclusion: Conclusion) -> list[Returned]:
         row = conclusion.row or job.row
-        details: dict[str, object] = {"attempt": row.attempts}
+        details: dict[str, object] = {"attempt": row.progress.attempts}
         if isinstance(ending, Failed):
             details |= {"failure": str(ending.failure.kind), "reason": ending.failure.message}
             self.report.note(ending.failure)
@@ -126,12 +126,12 @@ class Closing:
 
 def _is_dead(row: LedgerRow, job: Job) -> bool:
     """Tell whether another copy has given this very task up: its message is to die, too."""
-    return row.version == job.task.version and row.status.is_failed and not row.is_healing
+    return row.task.version == job.task.version and row.status.is_failed and not row.is_healing
 
 
 def _is_still_ours(row: LedgerRow, job: Job, ending: Ending) -> bool:
     """Tell whether the row of a lost write still waits for this ending."""
-    if row.version != job.task.version:
+    if row.task.version != job.task.version:
         return False
     # Another copy of the task may have failed; what is in the index is in the index.
     return row.status.is_open or (row.status.is_failed and isinstance(ending, Indexed | Buried))

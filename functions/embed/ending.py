@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from functions.core.failure import Failure, FailureKind
-from functions.core.ledger_row import LedgerRow
+from functions.core.ledger_row import IndexedContent, LedgerRow
 from functions.core.next_step import (
     LAST_HIDING_RECEIVE,
     GiveUp,
@@ -14,7 +14,7 @@ from functions.core.next_step import (
     next_step,
 )
 from functions.core.retry_policy import RetrySettings
-from functions.core.transitions import bury, complete, hand_back, settle, spend, tried
+from functions.core.transitions import complete, hand_back, record_failure, remove, settle
 
 
 @dataclass(frozen=True)
@@ -89,20 +89,13 @@ def conclude(row: LedgerRow, ending: Ending, rules: Rules, *, now_ms: int) -> Co
         case Superseded():
             return Conclusion("task_superseded", "TasksSuperseded")
         case Indexed(content_hash, chunks, chunks_failed, tokens):
-            done = complete(
-                replace(row, stashed=False),
-                content_hash=content_hash,
-                chunks=chunks,
-                chunks_failed=chunks_failed,
-                tokens=tokens,
-                model=rules.model,
-                now_ms=now_ms,
-            )
+            indexed = IndexedContent(chunks, chunks_failed, tokens, rules.model)
+            done = complete(row, indexed, content_hash=content_hash, now_ms=now_ms)
             if chunks_failed:
                 return Conclusion("task_partially_completed", "TasksPartiallyCompleted", done)
             return Conclusion("task_completed", "TasksCompleted", done)
         case Buried(reason, content_hash):
-            done = bury(row, reason=reason, content_hash=content_hash, now_ms=now_ms)
+            done = remove(row, reason=reason, content_hash=content_hash, now_ms=now_ms)
             event, metric = (
                 ("task_deleted", "TasksDeleted")
                 if reason is None
@@ -110,7 +103,7 @@ def conclude(row: LedgerRow, ending: Ending, rules: Rules, *, now_ms: int) -> Co
             )
             return Conclusion(event, metric, done)
         case Untouched(stashed):
-            if row.receive_count >= LAST_HIDING_RECEIVE:
+            if row.progress.receive_count >= LAST_HIDING_RECEIVE:
                 return conclude(row, Failed(TOO_SLOW, stashed=stashed), rules, now_ms=now_ms)
             back = replace(hand_back(row), stashed=row.stashed or stashed)
             step = _step(back, NO_TIME, rules, now_ms)
@@ -119,22 +112,27 @@ def conclude(row: LedgerRow, ending: Ending, rules: Rules, *, now_ms: int) -> Co
                 _after(step, settled), event="task_handed_back", metric="TasksHandedBack"
             )
         case Failed(failure, content_hash, stashed):
-            spent = replace(spend(row, failure, now_ms=now_ms), stashed=row.stashed or stashed)
+            spent = replace(
+                record_failure(row, failure, now_ms=now_ms), stashed=row.stashed or stashed
+            )
             step = _step(spent, failure, rules, now_ms)
             return _after(step, settle(spent, step, content_hash=content_hash, now_ms=now_ms))
 
 
 def gives_up(row: LedgerRow, failure: Failure, rules: Rules, *, now_ms: int) -> bool:
     """Tell whether this failure would be the document's last."""
-    return isinstance(_step(spend(row, failure, now_ms=now_ms), failure, rules, now_ms), GiveUp)
+    return isinstance(
+        _step(record_failure(row, failure, now_ms=now_ms), failure, rules, now_ms), GiveUp
+    )
 
 
 def _step(row: LedgerRow, failure: Failure, rules: Rules, now_ms: int) -> Step:
     return next_step(
         failure,
-        tried(row, now_ms=now_ms),
+        row.progress,
         rules.retry,
         document_type=row.type,
+        now_ms=now_ms,
         is_failing=rules.is_failing,
         jitter=rules.jitter,
     )

@@ -9,7 +9,6 @@ from functions.core.entry import Entry, Tombstone
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import RowKey
 from functions.core.lane import Lane
-from functions.core.ledger_row import Status
 from functions.core.next_step import LAST_HIDING_RECEIVE
 from functions.core.ports import (
     Clock,
@@ -21,6 +20,7 @@ from functions.core.ports import (
     VectorIndex,
 )
 from functions.core.settings import SourceSettings, TargetSettings
+from functions.core.transitions import hand_back, put_in_lane
 from functions.embed.closing import Closing
 from functions.embed.ending import NO_TIME, Ending, Failed, Untouched
 from functions.embed.guard import Guard
@@ -125,7 +125,7 @@ class Embed:
             mine = [job for job in jobs if job.task.source == name]
             if mine:
                 # By the row's key: a message may be anybody's, the ledger is ours.
-                items = self.source.read(source, [job.row.key for job in mine])
+                items = self.source.read(source, [job.row.task.key for job in mine])
                 for job, item in zip(mine, items, strict=True):
                     contents[job.key] = None if item is None else read_document(item, source)
         return contents
@@ -219,7 +219,7 @@ class Embed:
 
         The version stays: were the send to fail, the same message would try the same again.
         """
-        rows = [replace(job.row, lane=Lane.NORMAL, status=Status.PENDING) for job in jobs]
+        rows = [hand_back(put_in_lane(job.row, Lane.NORMAL)) for job in jobs]
         moved = list(self.ledger.write(rows).stored.values())
         unsent = {task.row_key for task in self.queue.send([row.task for row in moved])}
         for row in moved:

@@ -6,16 +6,13 @@ from dataclasses import dataclass, replace
 
 from functions.core.change import Change, Rejected
 from functions.core.failure import FailureError
-from functions.core.identity import DocumentId, RowKey, row_key
-from functions.core.lane import Lane
-from functions.core.ledger_row import LedgerRow, Status
+from functions.core.identity import RowKey, row_key
+from functions.core.ledger_row import LedgerRow
 from functions.core.ports import Clock, Ledger, TaskQueue, Telemetry
 from functions.core.settings import SourceSettings, TargetSettings
 from functions.core.task import Task
+from functions.core.transitions import leave_to_sweep, reject
 from functions.enqueue.plan import Outcome, Plan, plan_change
-
-# When the sweep sends what a queue did not take.
-SEND_AGAIN_SECONDS = 60
 
 METRICS = {
     Outcome.ACCEPTED: "ChangesAccepted",
@@ -64,8 +61,7 @@ class Enqueue:
         for row in rows:
             self.telemetry.event("task_not_sent", **row.task.log_fields())
             self.telemetry.count("TasksNotSent")
-        due_ms = self.clock() + SEND_AGAIN_SECONDS * 1000
-        late = [replace(row, sent=False, next_attempt_ms=due_ms) for row in rows]
+        late = [leave_to_sweep(row, now_ms=self.clock()) for row in rows]
         try:
             # What lost against another writer has been received, or is a newer version's.
             self.ledger.write(late)
@@ -82,21 +78,7 @@ class Enqueue:
             self.telemetry.event("change_rejected", event_id=record.event_id, reason=record.reason)
             self.telemetry.count("ChangesRejected")
             rows += [
-                LedgerRow(
-                    target=target,
-                    source=record.source,
-                    document_id=DocumentId(f"stream record {record.event_id}"),
-                    key={},
-                    version=now_ms,
-                    position=record.position,
-                    lane=Lane.NORMAL,
-                    created_ms=now_ms,
-                    queued_ms=now_ms,
-                    written_ms=now_ms,
-                    status=Status.FAILED,
-                    failed_ms=now_ms,
-                    reason=record.reason,
-                )
+                reject(record, target=target, now_ms=now_ms)
                 for target in self.sources[record.source].targets
             ]
         # A row that stands there already is the same record, delivered again.

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from functions.core.failure import FailureKind
 from functions.core.identity import RowKey
 from functions.core.ledger_row import LedgerRow
 from functions.core.ports import Ledger
@@ -43,7 +42,7 @@ def judge(row: LedgerRow | None) -> bool | None:
     """Tell whether the way is free; None: it is not known yet."""
     if row is None:
         return True
-    if row.parked:
+    if row.progress.parked:
         return False
     if row.status.is_open:
         return None
@@ -52,4 +51,4 @@ def judge(row: LedgerRow | None) -> bool | None:
 
 
 def _is_its_own_fault(row: LedgerRow) -> bool:
-    return bool(row.errors) and FailureKind(row.errors[-1].kind).is_permanent
+    return bool(row.errors) and row.errors[-1].kind.is_permanent

@@ -36,7 +36,7 @@ class Dispatch:
         """Send what may go; the rest stays as it is, for the next run."""
         by_queue: dict[Queue, list[LedgerRow]] = {}
         for row in rows:
-            by_queue.setdefault((row.target, row.task.queue), []).append(row)
+            by_queue.setdefault((row.task.target, row.task.queue), []).append(row)
         self._sent.update({queue: len(mine) for queue, mine in by_queue.items()})
         masses = [q for q in by_queue if self._sent[q] > CANARY_ABOVE and q not in self._free]
         self._send({queue: mine for queue, mine in by_queue.items() if queue not in masses})

@@ -1,8 +1,9 @@
 """Documents that failed for now -> the bulk lane, while nobody waits in the live ones."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from functions.core.ledger_row import Group
+from functions.core.transitions import put_in_lane
 from functions.sweep.due import is_due
 from functions.sweep.holds import healing_rule
 from functions.sweep.ports import SecondsLeft
@@ -29,7 +30,7 @@ class Healing:
         ):
             dispatch.send(
                 [
-                    replace(row, lane=row.lane.heals_in)
+                    put_in_lane(row, row.task.lane.heals_in)
                     for row in rows
                     if is_due(row, Group.HEALING, now_ms)
                 ]

@@ -39,7 +39,7 @@ class Purge:
         ):
             old = [row for row in rows if is_due(row, Group.DELETED, due_ms)]
             for target, index in self.indexes.items():
-                mine = [row for row in old if row.target == target]
+                mine = [row for row in old if row.task.target == target]
                 try:
                     self._purge(index, mine)
                 except FailureError as error:
@@ -53,8 +53,8 @@ class Purge:
         return target in self.indexes and target not in broken
 
     def _purge(self, index: VectorIndex, rows: Sequence[LedgerRow]) -> None:
-        by_entry = {entry_id(row.source, row.document_id): row for row in rows}
-        gone = index.remove({name: row.version for name, row in by_entry.items()})
+        by_entry = {entry_id(row.task.source, row.task.document_id): row for row in rows}
+        gone = index.remove({name: row.task.version for name, row in by_entry.items()})
         # A row that has changed meanwhile stays: its document is back.
         removed = sum(self.tools.walk.ledger.remove(by_entry[name]) for name in gone)
         self.tools.telemetry.count("TombstonesPurged", removed)

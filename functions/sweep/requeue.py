@@ -1,44 +1,17 @@
 """Rows -> lanes again. A requeue takes a new version, and is owed until its send is confirmed."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from functions.core.batches import batches
 from functions.core.identity import RowKey
 from functions.core.lane import Lane, queue_name
-from functions.core.ledger_row import LedgerRow, Status, next_version
+from functions.core.ledger_row import LedgerRow
 from functions.core.ports import Clock, Ledger, TaskQueue, Telemetry
-from functions.core.transitions import new_life
+from functions.core.transitions import confirm_sent, put_in_lane, requeue, start_over
 
 # BatchGetItem's limit.
 ROUND_ROWS = 100
-# A sweep that dies between the ledger and the queue leaves its row due then: this costs
-# minutes, where an open row without a message would lie for a day.
-CONFIRM_MS = 5 * 60 * 1000
-
-
-def owed(row: LedgerRow, *, now_ms: int) -> LedgerRow:
-    """Give a row the version that is sent next; SQS swallows a repeated one."""
-    return replace(
-        row,
-        version=next_version(row.version, now_ms),
-        status=Status.PENDING,
-        queued_ms=now_ms,
-        receive_count=0,
-        next_attempt_ms=now_ms + CONFIRM_MS,
-        parked=False,
-        sent=False,
-        completed_ms=None,
-        failed_ms=None,
-        reason=None,
-        content_hash=None,
-        expires_at=None,
-    )
-
-
-def confirmed(row: LedgerRow) -> LedgerRow:
-    """Note that the message of an owed row is in its lane."""
-    return replace(row, sent=True, next_attempt_ms=None)
 
 
 @dataclass(frozen=True)
@@ -56,16 +29,18 @@ class Requeue:
         Of two that send the same row at once, the ledger lets one win.
         """
         mine = [self._in_a_lane_that_is_there(row) for row in rows]
-        stored = self.ledger.write([owed(row, now_ms=self.clock()) for row in mine]).stored
+        stored = self.ledger.write([requeue(row, now_ms=self.clock()) for row in mine]).stored
         unsent = {task.row_key for task in self.queue.send([row.task for row in stored.values()])}
         for key in unsent:
             self.telemetry.event("task_not_sent", row_key=key)
         sent = [row for key, row in stored.items() if key not in unsent]
         for row in sent:
-            self.telemetry.event("task_requeued", **row.task.log_fields(), attempt=row.attempts)
+            self.telemetry.event(
+                "task_requeued", **row.task.log_fields(), attempt=row.progress.attempts
+            )
         self.telemetry.count("TasksRequeued", len(sent))
         # What is lost here has been started by embed already.
-        self.ledger.write([confirmed(row) for row in sent])
+        self.ledger.write([confirm_sent(row) for row in sent])
         return sent
 
     def requeue(self, keys: Iterable[RowKey]) -> int:
@@ -80,16 +55,16 @@ class Requeue:
         row = self.ledger.read([key]).get(key)
         if row is None:
             return False
-        # A person's retry starts anew; a source that is sequential has no other lane.
-        wanted = row.lane if self._is_sequential(row) else lane
-        return bool(self.send([replace(new_life(row), lane=wanted)]))
+        # The attempts start again; a source that is sequential has no other lane.
+        wanted = row.task.lane if self._is_sequential(row) else lane
+        return bool(self.send([put_in_lane(start_over(row), wanted)]))
 
     def _in_a_lane_that_is_there(self, row: LedgerRow) -> LedgerRow:
-        if row.lane is not Lane.SEQUENTIAL or self._is_sequential(row):
+        if row.task.lane is not Lane.SEQUENTIAL or self._is_sequential(row):
             return row
-        return replace(row, lane=Lane.NORMAL)
+        return put_in_lane(row, Lane.NORMAL)
 
     def _is_sequential(self, row: LedgerRow) -> bool:
         """Tell whether its source still is: the queue goes with the setting, the row stays."""
-        name = queue_name(Lane.SEQUENTIAL, row.source)
-        return row.lane is Lane.SEQUENTIAL and self.queue.has_queue(row.target, name)
+        name = queue_name(Lane.SEQUENTIAL, row.task.source)
+        return row.task.lane is Lane.SEQUENTIAL and self.queue.has_queue(row.task.target, name)

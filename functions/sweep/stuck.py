@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functions.core.announcement import announcement
 from functions.core.failure import Failure, FailureKind
 from functions.core.ledger_row import Group, LedgerRow
-from functions.core.next_step import GiveUp, attempts_allowed
+from functions.core.next_step import attempts_allowed
 from functions.core.ports import Announcer
 from functions.core.retry_policy import RetrySettings
-from functions.core.transitions import settle, spend
+from functions.core.transitions import give_up_stuck, record_failure
 from functions.sweep.due import is_due
 from functions.sweep.holds import stuck_rule
 from functions.sweep.ports import SecondsLeft
@@ -42,9 +42,11 @@ class Stuck:
             wanted=self.tools.guards.view(stuck_rule(due_ms)).allows,
         ):
             stuck = [row for row in rows if is_due(row, Group.OPEN, due_ms)]
-            over = [row for row in stuck if is_exhausted(row, self.retry[row.target])]
-            self._close([exhausted(row, now_ms=now_ms) for row in over])
-            dispatch.send([spend(row, LOST, now_ms=now_ms) for row in stuck if row not in over])
+            over = [row for row in stuck if is_exhausted(row, self.retry[row.task.target])]
+            self._close([give_up_stuck(row, LOST, now_ms=now_ms) for row in over])
+            dispatch.send(
+                [record_failure(row, LOST, now_ms=now_ms) for row in stuck if row not in over]
+            )
 
     def _close(self, rows: Sequence[LedgerRow]) -> None:
         """Close rows, and tell the world first: a crash in between tells it once more."""
@@ -53,7 +55,10 @@ class Stuck:
         told = [row for number, row in enumerate(rows) if number not in untold]
         for row in self.tools.walk.ledger.write(told).stored.values():
             self.tools.telemetry.event(
-                "task_exhausted", **row.task.log_fields(), attempt=row.attempts, reason=row.reason
+                "task_exhausted",
+                **row.task.log_fields(),
+                attempt=row.progress.attempts,
+                reason=row.outcome.reason,
             )
             self.tools.telemetry.count("TasksExhausted")
 
@@ -61,12 +66,4 @@ class Stuck:
 def is_exhausted(row: LedgerRow, retry: RetrySettings) -> bool:
     """Tell whether a stuck row has had all attempts of its policy."""
     policy = retry.policy(row.type)
-    return row.attempts >= attempts_allowed(policy, LOST.kind, is_failing=False)
-
-
-def exhausted(row: LedgerRow, *, now_ms: int) -> LedgerRow:
-    """Close a row that was stuck once too often."""
-    reason = f"stuck after {row.attempts} attempts: {LOST.message}"
-    noted = row.with_error(LOST, now_ms=now_ms)
-    step = GiveUp(reason, is_permanent=False)
-    return settle(noted, step, content_hash=None, now_ms=now_ms)
+    return row.progress.attempts >= attempts_allowed(policy, LOST.kind, is_failing=False)

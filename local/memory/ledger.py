@@ -49,7 +49,7 @@ class MemoryLedger:
         for row in sorted(self.rows.values(), key=lambda row: row.due_ms):
             group = row.group
             if group is not None and group in groups and (due_ms is None or row.due_ms <= due_ms):
-                yield Listed(row.row_key, row.status, row.lane, row.due_ms, group)
+                yield Listed(row.row_key, row.status, row.task.lane, row.due_ms, group)
 
 
 def _fits(row: LedgerRow, standing: LedgerRow | None) -> bool:

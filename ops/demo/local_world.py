@@ -36,7 +36,7 @@ class LocalWorld:
 
     def rows(self, ids: Sequence[str]) -> dict[str, LedgerRow]:
         keys = [row_key(self._target.name, self._source.name, DocumentId(name)) for name in ids]
-        return {row.document_id: row for row in self._deployment.ledger.read(keys).values()}
+        return {row.task.document_id: row for row in self._deployment.ledger.read(keys).values()}
 
     def tick(self) -> None:
         time.sleep(TICK_SECONDS)
@@ -52,7 +52,7 @@ class LocalWorld:
         if not any(queue_depth(self._sqs, url)[0] for url in urls):
             return []
         rows = dead_letters.failed_rows(self._deployment, self._target.name)
-        return [DeadLetter(row.document_id, row.reason or "") for row in rows]
+        return [DeadLetter(row.task.document_id, row.outcome.reason or "") for row in rows]
 
     def redrive(self) -> int:
         return dead_letters.redrive(self._deployment)

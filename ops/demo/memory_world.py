@@ -62,7 +62,9 @@ class MemoryWorld:
 
     def dead_letters(self) -> list[DeadLetter]:
         names = [json.loads(body)["document_id"] for body in self._pipeline.queues.dead_letters()]
-        return [DeadLetter(name, row.reason or "") for name, row in self.rows(names).items()]
+        return [
+            DeadLetter(name, row.outcome.reason or "") for name, row in self.rows(names).items()
+        ]
 
     def redrive(self) -> int:
         return self._pipeline.queues.redrive()

@@ -76,7 +76,7 @@ class Story:
         self._tell(f"{len(items)} items written; the application waits for nothing.")
         rows = self._wait([item["id"] for item in items], Status.COMPLETED)
         seconds = self._clock() - began
-        chunks = sum(row.chunks_total for row in rows.values())
+        chunks = sum(row.indexed.chunks_total for row in rows.values())
         paid = self._world.chunks_paid()
         self._tell(f"All indexed after {seconds:.1f} s: {chunks} chunks, {paid} paid.")
 
@@ -94,12 +94,12 @@ class Story:
     def _edit(self) -> None:
         """Edit one paragraph of the long document: only that paragraph is paid."""
         before = self._world.chunks_paid()
-        version = self._row(LONG_ID).version
+        version = self._row(LONG_ID).task.version
         self._world.put(long_document(edited=True))
         row = self._wait([LONG_ID], Status.COMPLETED, after=version)[LONG_ID]
         paid = self._world.chunks_paid() - before
         self._expect(0 < paid <= 3, "an edit of one paragraph pays for its neighbourhood only")
-        self._tell(f"{paid} of {row.chunks_total} chunks paid, the others reused.")
+        self._tell(f"{paid} of {row.indexed.chunks_total} chunks paid, the others reused.")
 
     def _delete(self) -> None:
         """Delete a fable: it leaves the search."""
@@ -131,10 +131,12 @@ class Story:
         self._until(lambda: self._all_failed(ids), "the attempts fail")
         row = self._row(ids[0])
         error = row.errors[-1]
-        self._tell(f"{row.document_id}: {row.status}, last error {error.kind}: {error.message}")
+        self._tell(
+            f"{row.task.document_id}: {row.status}, last error {error.kind}: {error.message}"
+        )
         self._world.set_provider(down=False, refuses_poison=True)
         rows = self._wait(ids, Status.COMPLETED)
-        attempts = ", ".join(str(row.attempts) for row in rows.values())
+        attempts = ", ".join(str(row.progress.attempts) for row in rows.values())
         self._tell(f"It is back: all {len(ids)} indexed, after {attempts} attempts. Nothing lost.")
 
     def _redrive(self) -> None:
@@ -148,7 +150,7 @@ class Story:
         def arrived() -> bool:
             rows = self._world.rows(ids)
             return len(rows) == len(ids) and all(
-                row.status is status and row.version > after for row in rows.values()
+                row.status is status and row.task.version > after for row in rows.values()
             )
 
         self._until(arrived, f"{', '.join(ids[:3])} {status}")

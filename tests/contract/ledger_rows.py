@@ -2,10 +2,20 @@
 
 from hypothesis import strategies as st
 
-from functions.core.change import Position
+from functions.core.change import Operation, Position
+from functions.core.failure import FailureKind
 from functions.core.identity import DocumentId
 from functions.core.lane import Lane
-from functions.core.ledger_row import MAX_ERRORS, ErrorRecord, LedgerRow, Status
+from functions.core.ledger_row import (
+    ErrorRecord,
+    IndexedContent,
+    LedgerRow,
+    Outcome,
+    Progress,
+    Status,
+)
+from functions.core.task import Task
+from functions.core.transitions import MAX_ERRORS
 
 # Any character that UTF-8 can carry: half a surrogate pair is refused at the border.
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -14,45 +24,54 @@ COUNT = st.integers(0, 2**40)
 MILLISECONDS = st.integers(0, 2**52)
 MAYBE_MILLISECONDS = st.none() | MILLISECONDS
 
+KINDS = st.sampled_from(FailureKind)
+
 ROWS = st.builds(
     LedgerRow,
-    target=NAME,
-    source=NAME,
-    document_id=st.builds(DocumentId, NAME),
-    key=st.dictionaries(NAME, st.dictionaries(st.sampled_from("SNB"), TEXT, max_size=1)),
-    version=MILLISECONDS,
+    task=st.builds(
+        Task,
+        target=NAME,
+        source=NAME,
+        document_id=st.builds(DocumentId, NAME),
+        key=st.dictionaries(NAME, st.dictionaries(st.sampled_from("SNB"), TEXT, max_size=1)),
+        version=MILLISECONDS,
+        lane=st.sampled_from(Lane),
+        trace_id=TEXT,
+    ),
     position=st.builds(Position.of, TEXT, st.integers(0, 10**40 - 1).map(str)),
-    lane=st.sampled_from(Lane),
+    operation=st.sampled_from(Operation),
+    status=st.sampled_from(Status),
     created_ms=MILLISECONDS,
     queued_ms=MILLISECONDS,
     written_ms=MILLISECONDS,
     revision=st.just(0),
     type=TEXT,
-    operation=st.sampled_from(["upsert", "delete"]),
-    status=st.sampled_from(Status),
-    attempts=COUNT,
-    max_attempts=COUNT,
-    receive_count=COUNT,
-    last_attempt_ms=MAYBE_MILLISECONDS,
-    next_attempt_ms=MAYBE_MILLISECONDS,
-    waits=COUNT,
-    parked=st.booleans(),
-    sent=st.booleans(),
-    heals=COUNT,
-    failing_since_ms=MAYBE_MILLISECONDS,
-    completed_ms=MAYBE_MILLISECONDS,
-    failed_ms=MAYBE_MILLISECONDS,
-    reason=st.none() | TEXT,
-    errors=st.lists(st.builds(ErrorRecord, MILLISECONDS, TEXT, TEXT), max_size=MAX_ERRORS).map(
+    progress=st.builds(
+        Progress,
+        attempts=COUNT,
+        max_attempts=COUNT,
+        free_retries=COUNT,
+        receive_count=COUNT,
+        last_attempt_ms=MAYBE_MILLISECONDS,
+        next_attempt_ms=MAYBE_MILLISECONDS,
+        parked=st.booleans(),
+        sent=st.booleans(),
+        heals=COUNT,
+        failing_since_ms=MAYBE_MILLISECONDS,
+    ),
+    outcome=st.builds(
+        Outcome,
+        completed_ms=MAYBE_MILLISECONDS,
+        failed_ms=MAYBE_MILLISECONDS,
+        reason=st.none() | TEXT,
+        content_hash=st.none() | TEXT,
+        expires_at=st.none() | COUNT,
+    ),
+    indexed=st.builds(
+        IndexedContent, chunks_done=COUNT, chunks_failed=COUNT, tokens=COUNT, model=TEXT
+    ),
+    stashed=st.booleans(),
+    errors=st.lists(st.builds(ErrorRecord, MILLISECONDS, KINDS, TEXT), max_size=MAX_ERRORS).map(
         tuple
     ),
-    chunks_total=COUNT,
-    chunks_done=COUNT,
-    chunks_failed=COUNT,
-    content_hash=st.none() | TEXT,
-    model=TEXT,
-    tokens=COUNT,
-    trace_id=TEXT,
-    stashed=st.booleans(),
-    expires_at=st.none() | COUNT,
 )

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from functions.adapters.dynamodb_ledger import PARTS
 from functions.core.identity import DocumentId
 from functions.core.lane import Lane
 from functions.core.ledger_row import Group, LedgerRow, Status
 from functions.core.ports import Listed, Swapped
-from tests.builders import NOW_MS, make_row
+from tests.builders import NOW_MS, changed, make_row
 from tests.contract.engines import real
 from tests.contract.ledger_engines import LedgerEngine, ledger_engine
 from tests.contract.ledger_rows import ROWS
@@ -48,7 +49,7 @@ def test_insert_where_a_row_stands_is_lost_and_tells_what_stands_there(
     row = make_row(revision=0)
     engine.ledger.write([row])
 
-    swapped = engine.ledger.write([replace(row, version=row.version + 5)])
+    swapped = engine.ledger.write([changed(row, version=row.task.version + 5)])
 
     assert swapped == Swapped({}, {row.row_key: replace(row, revision=1)})
 
@@ -56,7 +57,7 @@ def test_insert_where_a_row_stands_is_lost_and_tells_what_stands_there(
 def test_write_under_the_read_revision_wins_once(engine: LedgerEngine) -> None:
     """R28 R31: of two that read the same row, the second writer is told what the first wrote."""
     [row] = engine.ledger.write([make_row(revision=0)]).stored.values()
-    first, second = replace(row, status=Status.PROCESSING), replace(row, attempts=7)
+    first, second = replace(row, status=Status.PROCESSING), changed(row, attempts=7)
 
     won, lost = engine.ledger.write([first]), engine.ledger.write([second])
 
@@ -70,9 +71,9 @@ def test_stored_row_is_ready_for_the_next_write(engine: LedgerEngine) -> None:
     """R28: what a write returns is what the next one builds on."""
     row = make_row(revision=0)
     for attempts in range(1, 4):
-        [row] = engine.ledger.write([replace(row, attempts=attempts)]).stored.values()
+        [row] = engine.ledger.write([changed(row, attempts=attempts)]).stored.values()
 
-    assert (row.revision, row.attempts) == (3, 3)
+    assert (row.revision, row.progress.attempts) == (3, 3)
 
 
 def test_write_over_an_expired_row_is_lost_to_nothing(engine: LedgerEngine) -> None:
@@ -92,7 +93,7 @@ def test_expired_and_recreated_row_is_not_its_former_self(engine: LedgerEngine) 
     engine.expire(former.row_key)
     [now] = engine.ledger.write([make_row(revision=0, created_ms=NOW_MS + 1)]).stored.values()
 
-    swapped = engine.ledger.write([replace(former, attempts=9)])
+    swapped = engine.ledger.write([changed(former, attempts=9)])
 
     assert now.revision == former.revision
     assert swapped == Swapped({}, {now.row_key: now})
@@ -118,7 +119,7 @@ def test_one_lost_row_harms_no_other(engine: LedgerEngine) -> None:
 def test_every_field_round_trips(engine: LedgerEngine, row: LedgerRow) -> None:
     """R28: any row comes back as it was written, whatever its texts and numbers."""
     # Hypothesis repeats itself; each example is a document of its own.
-    row = replace(row, source=f"{row.source}-{next(UNIQUE)}")
+    row = changed(row, source=f"{row.task.source}-{next(UNIQUE)}")
 
     engine.ledger.write([row])
 
@@ -127,9 +128,19 @@ def test_every_field_round_trips(engine: LedgerEngine, row: LedgerRow) -> None:
 
 def test_every_field_is_covered_by_the_property() -> None:
     """R28: a new field cannot be forgotten above."""
-    drawn = set(ROWS.wrapped_strategy.kwargs)  # type: ignore[attr-defined]
+    drawn = ROWS.wrapped_strategy.kwargs  # type: ignore[attr-defined]
 
-    assert drawn == {field.name for field in fields(LedgerRow)}
+    assert set(drawn) == {field.name for field in fields(LedgerRow)}
+    for part in PARTS.keys() - {"position"}:
+        assert set(drawn[part].kwargs) == PARTS[part]
+
+
+def test_no_two_fields_of_a_row_have_one_name() -> None:
+    """R28: the parts of a row are stored side by side in one flat item."""
+    plain = [field.name for field in fields(LedgerRow) if field.name not in PARTS]
+    parts = [name for names in PARTS.values() for name in names]
+
+    assert len(plain + parts) == len({*plain, *parts})
 
 
 @pytest.mark.parametrize("length", [2000, 2048, 5000])

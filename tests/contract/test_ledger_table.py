@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from functions.adapters.dynamodb_ledger import OPEN_SHARDS, DynamoDbLedger, shard_of
+from functions.adapters.dynamodb_values import from_dynamodb
 from functions.core.identity import DocumentId
-from functions.core.ledger_row import LedgerRow, Status
-from tests.builders import NOW_MS, make_row
+from functions.core.ledger_row import SCHEMA, IndexedContent, LedgerRow, Status
+from functions.core.transitions import complete, start
+from tests.builders import NOW_MS, changed, make_row
 from tests.contract.engines import real
 from tests.contract.ledger_engines import LedgerTable, ledger_table
 
@@ -81,7 +83,7 @@ def test_row_that_leaves_a_final_status_loses_its_time_to_live(table: LedgerTabl
     """R28: a document that is worked again does not vanish in the middle."""
     [row] = table.ledger.write([make_row(expires_at=1_800_000_000, revision=0)]).stored.values()
 
-    table.ledger.write([replace(row, expires_at=None)])
+    table.ledger.write([changed(row, expires_at=None)])
 
     assert "expires_at" not in _item(table, row)
 
@@ -113,13 +115,40 @@ def test_write_that_meets_itself_has_won(table: LedgerTable) -> None:
     assert list(table.ledger.write([row]).lost) == [row.row_key]
 
 
+def test_row_says_its_schema(table: LedgerTable) -> None:
+    """R28: a later version of the code can tell how a row was stored."""
+    row = make_row(revision=0)
+
+    table.ledger.write([row])
+
+    assert _item(table, row)["schema"] == {"N": str(SCHEMA)}
+
+
+def test_completed_row_is_small(table: LedgerTable) -> None:
+    """R28: a million completed documents cost less than a gigabyte of ledger."""
+    trace = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"
+    name = "a" * 100
+    row = make_row(revision=0, document_id=DocumentId(name), key={"id": {"S": name}})
+    started = start(changed(row, trace_id=trace), receive_count=1, max_attempts=5, now_ms=NOW_MS)
+    indexed = IndexedContent(10, 0, 5000, "text-embedding-3-small")
+    done = complete(started, indexed, content_hash="0" * 64, now_ms=NOW_MS)
+
+    table.ledger.write([done])
+
+    # DynamoDB counts the names and the values.
+    assert (
+        sum(len(f"{name}{value}") for name, value in from_dynamodb(_item(table, done)).items())
+        < 1024
+    )
+
+
 @pytest.mark.engines
 @pytest.mark.timeout(600)
 def test_one_of_many_writers_at_once_wins(request: pytest.FixtureRequest) -> None:
     """R31: the condition decides in the table, however the writers interleave."""
     with ledger_table(request, "dynamodb-local") as table, ThreadPoolExecutor(8) as pool:
         [row] = table.ledger.write([make_row(revision=0)]).stored.values()
-        copies = [replace(row, attempts=number) for number in range(8)]
+        copies = [changed(row, attempts=number) for number in range(8)]
 
         swapped = list(pool.map(lambda copy: table.ledger.write([copy]), copies))
 

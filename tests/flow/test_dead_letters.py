@@ -21,7 +21,7 @@ def test_poison_document_fails_alone_and_reaches_the_dead_letters(
     [letter] = pipeline.queues.dead_letters()
     assert '"document_id":"bad"' in letter
     failed = row(pipeline, "bad")
-    assert (failed.status, failed.reason) == (Status.FAILED, "invalid_input: 400")
+    assert (failed.status, failed.outcome.reason) == (Status.FAILED, "invalid_input: 400")
 
 
 def test_redriven_document_completes_once_its_cause_is_gone(pipeline: MemoryPipeline) -> None:
@@ -36,7 +36,7 @@ def test_redriven_document_completes_once_its_cause_is_gone(pipeline: MemoryPipe
     pipeline.run("default/normal")
 
     assert texts(pipeline) == {"a": "cured"}
-    assert row(pipeline, "a").attempts == 1
+    assert row(pipeline, "a").progress.attempts == 1
 
 
 def test_poison_document_touched_again_makes_no_second_dead_letter(

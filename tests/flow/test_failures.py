@@ -44,7 +44,7 @@ def test_failure_backs_off_and_recovers(
     pipeline.drain()
 
     done = row(pipeline, "a")
-    assert (done.status, done.attempts) == (Status.COMPLETED, 3)
+    assert (done.status, done.progress.attempts) == (Status.COMPLETED, 3)
     assert [error.kind for error in done.errors] == ["timeout", "provider_error"]
 
 
@@ -59,7 +59,7 @@ def test_hopeless_document_ends_in_the_dead_letters(embedder: TroubledEmbedder) 
     pipeline.drain()
 
     failed = row(pipeline, "a")
-    assert (failed.status, failed.attempts) == (Status.FAILED_MAX_RETRIES, 5)
+    assert (failed.status, failed.progress.attempts) == (Status.FAILED_MAX_RETRIES, 5)
     assert len(pipeline.queues.dead_letters()) == 1
 
 
@@ -150,9 +150,11 @@ def test_document_that_kills_its_runs_takes_no_other_with_it() -> None:
 
     assert len(texts(pipeline)) == 9
     assert row(pipeline, "bad").status is Status.FAILED_MAX_RETRIES
-    assert {row.attempts for row in pipeline.ledger.rows.values() if row.document_id != "bad"} == {
-        2
-    }
+    assert {
+        row.progress.attempts
+        for row in pipeline.ledger.rows.values()
+        if row.task.document_id != "bad"
+    } == {2}
     assert len(pipeline.queues.dead_letters()) == 1
 
 
@@ -176,7 +178,7 @@ def test_ledger_that_is_down_charges_nobody() -> None:
     pipeline.drain()
 
     done = row(pipeline, "a")
-    assert (done.status, done.attempts, done.errors) == (Status.COMPLETED, 1, ())
+    assert (done.status, done.progress.attempts, done.errors) == (Status.COMPLETED, 1, ())
 
 
 def test_wrong_key_charges_nobody_and_opens_the_breaker(
@@ -196,7 +198,7 @@ def test_wrong_key_charges_nobody_and_opens_the_breaker(
         pipeline.clock.advance(60)
 
     rows = pipeline.ledger.rows.values()
-    assert {row.attempts for row in rows} == {0}
+    assert {row.progress.attempts for row in rows} == {0}
     assert {row.status for row in rows} == {Status.PENDING}
     assert pipeline.control.read("default").provider.state is Circuit.OPEN
     # A first try, and probes in steps of up to five minutes.
@@ -233,7 +235,7 @@ def test_ledger_that_is_down_for_hours_loses_nothing_and_charges_nobody() -> Non
     pipeline.drain()
 
     done = row(pipeline, "a")
-    assert (done.status, done.attempts) == (Status.COMPLETED, 1)
+    assert (done.status, done.progress.attempts) == (Status.COMPLETED, 1)
 
 
 def test_events_that_nobody_takes_for_hours_lose_nothing() -> None:
@@ -254,5 +256,5 @@ def test_events_that_nobody_takes_for_hours_lose_nothing() -> None:
     pipeline.announcer.refuses = 0
     pipeline.drain()
 
-    assert {(row.status, row.attempts) for row in rows} == {(Status.COMPLETED, 1)}
+    assert {(row.status, row.progress.attempts) for row in rows} == {(Status.COMPLETED, 1)}
     assert pipeline.telemetry.metrics["ChunksPaid"] == 5

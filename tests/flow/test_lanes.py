@@ -30,7 +30,7 @@ def test_one_targets_trouble_does_not_stop_another() -> None:
     assert good is not None
     assert good.status is Status.COMPLETED
     assert bad is not None
-    assert (bad.status, bad.attempts) == (Status.PENDING, 0)
+    assert (bad.status, bad.progress.attempts) == (Status.PENDING, 0)
 
 
 def test_tasks_of_a_sequential_source_are_worked_one_at_a_time() -> None:
@@ -71,7 +71,7 @@ def test_batch_larger_than_its_time_is_handed_back_without_a_charge(
     pipeline.embed["default"].process(messages, lambda: next(left, 20.0))
 
     assert embedder.requests == []
-    assert row(pipeline, "a").attempts == 0
+    assert row(pipeline, "a").progress.attempts == 0
     pipeline.drain()
     assert texts(pipeline) == {"a": "hello"}
 
@@ -90,7 +90,7 @@ def test_batches_that_runs_never_reach_wait_in_the_ledger(pipeline: MemoryPipeli
         pipeline.clock.advance(10_000)
 
     waiting = row(pipeline, "a")
-    assert (waiting.group, waiting.attempts) == (Group.PARKED, 0)
+    assert (waiting.group, waiting.progress.attempts) == (Group.PARKED, 0)
     pipeline.drain()
     assert texts(pipeline) == {"a": "hello"}
     assert pipeline.queues.dead_letters() == []

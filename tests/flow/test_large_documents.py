@@ -26,8 +26,8 @@ def test_largest_item_of_any_script_is_indexed(text: str) -> None:
     pipeline.drain()
 
     done = row(pipeline, "a")
-    assert (done.status, done.chunks_failed) == (Status.COMPLETED, 0)
-    assert done.chunks_done == done.chunks_total > 100
+    assert (done.status, done.indexed.chunks_failed) == (Status.COMPLETED, 0)
+    assert done.indexed.chunks_done == done.indexed.chunks_total > 100
 
 
 def test_document_with_too_many_chunks_fails_with_its_reason(embedder: TroubledEmbedder) -> None:
@@ -41,7 +41,7 @@ def test_document_with_too_many_chunks_fails_with_its_reason(embedder: TroubledE
 
     failed = row(pipeline, "a")
     assert failed.status is Status.FAILED
-    assert "chunks, target default allows 3 (max_chunks)" in (failed.reason or "")
+    assert "chunks, target default allows 3 (max_chunks)" in (failed.outcome.reason or "")
     assert embedder.requests == []
 
 
@@ -59,5 +59,5 @@ def test_entry_too_large_for_the_index_is_refused_before_it_is_paid(
 
     failed = row(pipeline, "a")
     assert failed.status is Status.FAILED
-    assert "(max_entry_mb): shorten the text" in (failed.reason or "")
+    assert "(max_entry_mb): shorten the text" in (failed.outcome.reason or "")
     assert embedder.requests == []

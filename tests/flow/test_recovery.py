@@ -48,7 +48,7 @@ def test_parked_task_comes_back_when_it_is_due(embedder: TroubledEmbedder) -> No
     pipeline.run("default/normal")
 
     done = row(pipeline, "a")
-    assert (done.status, done.attempts) == (Status.COMPLETED, 2)
+    assert (done.status, done.progress.attempts) == (Status.COMPLETED, 2)
 
 
 def test_failed_document_heals_by_itself(
@@ -60,7 +60,7 @@ def test_failed_document_heals_by_itself(
     pipeline.drain()
 
     done = row(pipeline, "a")
-    assert (done.status, done.attempts) == (Status.COMPLETED, 9)
+    assert (done.status, done.progress.attempts) == (Status.COMPLETED, 9)
     assert pipeline.queues.dead_letters() == []
     # Five attempts within about a minute; then after 1, 5, 10 and 20 minutes.
     assert 36 <= (pipeline.clock() - done.created_ms) / MINUTE_MS <= 40
@@ -100,7 +100,7 @@ def test_what_never_heals_is_a_persons_after_a_day(
 
     failed = row(pipeline, "a")
     assert failed.status is Status.FAILED_MAX_RETRIES
-    assert "unknown: strange" in (failed.reason or "")
+    assert "unknown: strange" in (failed.outcome.reason or "")
     assert 24 <= (pipeline.clock() - failed.created_ms) / (60 * MINUTE_MS) <= 26
     assert len(pipeline.queues.dead_letters()) == 1
     embedder.failures = []
@@ -137,7 +137,7 @@ def test_outage_of_an_hour_costs_no_document_anything(embedder: TroubledEmbedder
     assert len(texts(pipeline)) == 200
     assert pipeline.queues.dead_letters() == []
     # Ten requests told enough; the documents of the others were never tried in vain.
-    assert sum(row.attempts > 1 for row in pipeline.ledger.rows.values()) <= 100
+    assert sum(row.progress.attempts > 1 for row in pipeline.ledger.rows.values()) <= 100
 
 
 def test_deletes_go_on_while_the_breaker_is_open(
@@ -195,8 +195,8 @@ def test_document_with_a_poisoned_chunk_is_searchable_without_it(
 
     done = row(pipeline, "a")
     assert done.status is Status.PARTIALLY_COMPLETED
-    assert done.chunks_failed >= 1
-    assert done.chunks_done + done.chunks_failed == done.chunks_total
+    assert done.indexed.chunks_failed >= 1
+    assert done.indexed.chunks_done + done.indexed.chunks_failed == done.indexed.chunks_total
     found = texts(pipeline)["a"]
     assert "subject 31." in found
     assert "poison" not in found
@@ -218,8 +218,8 @@ def test_last_attempt_indexes_what_was_paid(embedder: TroubledEmbedder) -> None:
     pipeline.drain()
 
     done = row(pipeline, "a")
-    assert (done.status, done.attempts) == (Status.PARTIALLY_COMPLETED, 5)
-    assert 0 < done.chunks_failed < done.chunks_total
+    assert (done.status, done.progress.attempts) == (Status.PARTIALLY_COMPLETED, 5)
+    assert 0 < done.indexed.chunks_failed < done.indexed.chunks_total
     assert "subject 341." in texts(pipeline)["a"]
 
 
@@ -253,7 +253,7 @@ def test_end_that_could_not_be_announced_is_announced_later(pipeline: MemoryPipe
 
     assert [event["Detail"]["document_id"] for event in pipeline.announcer.events] == ["a"]
     done = row(pipeline, "a")
-    assert (done.status, done.attempts) == (Status.COMPLETED, 1)
+    assert (done.status, done.progress.attempts) == (Status.COMPLETED, 1)
     assert pipeline.telemetry.metrics["ProviderRequests"] == 1
 
 
@@ -282,5 +282,5 @@ def test_throttled_run_waits_and_goes_on(
 
     assert [len(request) for request in embedder.requests] == [10]
     assert pipeline.clock() - began_ms >= 7000
-    assert {row.attempts for row in pipeline.ledger.rows.values()} == {1}
+    assert {row.progress.attempts for row in pipeline.ledger.rows.values()} == {1}
     assert {row.status for row in pipeline.ledger.rows.values()} == {Status.COMPLETED}

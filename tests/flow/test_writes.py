@@ -18,8 +18,16 @@ def test_write_is_found(pipeline: MemoryPipeline) -> None:
     [hit] = pipeline.indexes["default"].search(vector, metadata={"year": 2026})
     assert (hit.document_id, hit.text) == ("a", "hello world")
     done = row(pipeline, "a")
-    assert (done.status, done.chunks_total, done.chunks_done) == (Status.COMPLETED, 1, 1)
-    assert (done.attempts, done.tokens, done.model) == (1, 2, "text-embedding-3-small")
+    assert (done.status, done.indexed.chunks_total, done.indexed.chunks_done) == (
+        Status.COMPLETED,
+        1,
+        1,
+    )
+    assert (done.progress.attempts, done.indexed.tokens, done.indexed.model) == (
+        1,
+        2,
+        "text-embedding-3-small",
+    )
 
 
 def test_a_b_a_within_a_second_ends_at_a(pipeline: MemoryPipeline) -> None:
@@ -69,12 +77,12 @@ def test_attribute_that_is_not_shown_changes_nothing(pipeline: MemoryPipeline) -
     """R06: no task at all."""
     write(pipeline, "a", "hello", views=1)
     pipeline.drain()
-    version = row(pipeline, "a").version
+    version = row(pipeline, "a").task.version
     write(pipeline, "a", "hello", views=2)
 
     pipeline.drain()
 
-    assert row(pipeline, "a").version == version
+    assert row(pipeline, "a").task.version == version
     assert pipeline.telemetry.metrics["ChangesUnchanged"] == 1
 
 
@@ -139,7 +147,7 @@ def test_every_step_is_told_with_document_version_and_attempt(pipeline: MemoryPi
     assert names == ["change_accepted", "task_started", "task_completed"]
     assert all(fields["document_id"] == "a" for _, fields in pipeline.telemetry.events)
     assert {fields["version"] for _, fields in pipeline.telemetry.events} == {
-        row(pipeline, "a").version
+        row(pipeline, "a").task.version
     }
     assert pipeline.telemetry.events[-1][1]["attempt"] == 1
     assert "secret" not in str(pipeline.telemetry.events)

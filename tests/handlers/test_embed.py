@@ -78,7 +78,7 @@ def test_edit_pays_only_for_what_changed(surroundings: Surroundings) -> None:
     embed(written(surroundings, "\n\n".join(paragraphs), "2-enqueue-modify"))
 
     assert surroundings.provider.counts()["paid"]["inputs"] == 1
-    assert surroundings.row()["chunks_total"]["N"] == "7"
+    assert surroundings.row()["chunks_done"]["N"] == "7"
 
 
 @pytest.mark.parametrize("name", ["5-embed-task", "6-embed-delete"])
@@ -147,7 +147,7 @@ def test_rotated_key_is_fetched_anew(surroundings: Surroundings) -> None:
 
     answer = lambda_handler(probe, Context())
 
-    assert (failed, row["attempts"]["N"], row["parked"]["BOOL"]) == ([], "0", True)
+    assert (failed, "attempts" in row, row["parked"]["BOOL"]) == ([], False, True)
     assert refused["index"] is None
     assert str(refused["provider"]).startswith("configuration: ")
     assert answer == {"provider": None, "index": None}

@@ -89,7 +89,7 @@ def test_each_minute_what_is_due_is_sent(stage: Stage) -> None:
     handler.lambda_handler({"job": "due"}, Context())
 
     assert stage.documents("normal") == ["parked"]
-    assert (stage.row(parked) or parked).sent
+    assert (stage.row(parked) or parked).progress.sent
     assert stage.row(stuck) == stuck
 
 

@@ -145,7 +145,7 @@ class Articles:
 
     def rows(self) -> dict[str, LedgerRow]:
         """Return the rows by document."""
-        return {row.document_id: row for row in self.ledger.rows.values()}
+        return {row.task.document_id: row for row in self.ledger.rows.values()}
 
     def wanted(self) -> dict[str, str]:
         """Return what the index is to hold in the end: every article that has a text."""

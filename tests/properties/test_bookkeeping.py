@@ -35,11 +35,11 @@ def moment_ms(row: LedgerRow) -> int | None:
     """Return when the stage that a row is in was reached."""
     match LETTERS[row.status]:
         case "r":
-            return row.last_attempt_ms
+            return row.progress.last_attempt_ms
         case "C":
-            return row.completed_ms
+            return row.outcome.completed_ms
         case "F":
-            return row.failed_ms
+            return row.outcome.failed_ms
     return row.queued_ms
 
 
@@ -72,10 +72,10 @@ def test_status_tracking_throughout_lifecycle(
 
     lives: dict[tuple[str, int], str] = {}
     for row in articles.ledger.history:
-        version = (row.document_id, row.version)
+        version = (row.task.document_id, row.task.version)
         lives[version] = lives.get(version, "") + LETTERS[row.status]
     assert [life for life in lives.values() if not LIFE.fullmatch(life)] == []
-    last = [lives[name, row.version] for name, row in articles.rows().items()]
+    last = [lives[name, row.task.version] for name, row in articles.rows().items()]
     assert [life for life in last if not life.endswith(("C", "F"))] == []
 
 
@@ -121,12 +121,12 @@ def test_bulk_operation_completeness(
             for number, (status, parked, sent) in enumerate(states * copies)
         ]
     )
-    wanted = {row.document_id for row in ledger.rows.values() if row.status.is_open}
+    wanted = {row.task.document_id for row in ledger.rows.values() if row.status.is_open}
 
     sent_and_found = send_open_again(ledger, queues)
 
     messages = [one for name in queues.names for one in queues.receive(name, len(wanted) + 1)]
     tasks = [parse_task(message.body) for message in messages]
     assert sorted(task.document_id for task in tasks) == sorted(wanted - refused)
-    assert all(ledger.rows[task.row_key].version == task.version for task in tasks)
+    assert all(ledger.rows[task.row_key].task.version == task.version for task in tasks)
     assert sent_and_found == (len(wanted - refused), len(wanted))

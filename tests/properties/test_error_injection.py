@@ -137,11 +137,11 @@ def test_failure_at_any_call_ends_every_document(error: BaseException, after: bo
         rows = pipeline.ledger.rows.values()
         assert {row.status for row in rows} <= ENDS, number
         failed = [row for row in rows if row.status.is_failed]
-        assert all(row.reason for row in failed), number
+        assert all(row.outcome.reason for row in failed), number
         # A person mends it, and sends again what failed.
         requeue = Requeue(pipeline.ledger, pipeline.queues, pipeline.telemetry, pipeline.clock)
         for row in failed:
-            requeue.push(row.row_key, row.lane)
+            requeue.push(row.row_key, row.task.lane)
         pipeline.drain()
         pipeline.clock.advance(2 * 24 * 3600)
         pipeline.sweep("rest")

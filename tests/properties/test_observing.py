@@ -56,7 +56,7 @@ def told_as(before: LedgerRow | None, after: LedgerRow) -> str | None:
     """Name the log line that a step in the ledger is owed."""
     if before is None or before.position != after.position:
         return "change_accepted"
-    if before.version != after.version:
+    if before.task.version != after.task.version:
         return "task_requeued"
     if before.status is after.status is Status.PENDING:
         return None  # the send of a requeue is confirmed
@@ -64,9 +64,9 @@ def told_as(before: LedgerRow | None, after: LedgerRow) -> str | None:
         return ENDS[after.status]
     if after.status is Status.FAILED:
         return "task_healing" if after.is_healing else "task_given_up"
-    if after.lane is not before.lane:
+    if after.task.lane is not before.task.lane:
         return "task_moved"
-    return "task_parked" if after.parked else "task_failed"
+    return "task_parked" if after.progress.parked else "task_failed"
 
 
 def log_lines(events: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
@@ -98,10 +98,10 @@ def test_comprehensive_audit_logging(
     owed: Counter[tuple[str, str, int]] = Counter()
     standing: dict[str, LedgerRow] = {}
     for row in articles.ledger.history:
-        name = told_as(standing.get(row.document_id), row)
-        standing[row.document_id] = row
+        name = told_as(standing.get(row.task.document_id), row)
+        standing[row.task.document_id] = row
         if name is not None:
-            owed[name, row.document_id, row.version] += 1
+            owed[name, row.task.document_id, row.task.version] += 1
     lines = log_lines(articles.pipeline.telemetry.events)
     told = Counter(
         (line["message"], line["document_id"], line["version"])
@@ -132,7 +132,7 @@ def shown(articles: Articles) -> dict[str, int]:
 def counted_as(row: LedgerRow) -> str | None:
     """Name the line that a document belongs to; None: it needs nothing more."""
     if row.status.is_open:
-        return "parked" if row.parked or not row.sent else str(row.status)
+        return "parked" if row.progress.parked or not row.progress.sent else str(row.status)
     if row.status.is_failed:
         return "healing" if row.is_healing else "failed"
     return "partial" if row.status is Status.PARTIALLY_COMPLETED else None
@@ -147,7 +147,7 @@ def test_accurate_queue_statistics(
     articles = Articles(Provider(failures), target={"retry": retry})
 
     def recount() -> None:
-        last = {row.document_id: row for row in articles.ledger.history}.values()
+        last = {row.task.document_id: row for row in articles.ledger.history}.values()
         counts = Counter(map(counted_as, last))
         found = shown(articles)
         searchable = found.pop("searchable")

@@ -66,13 +66,13 @@ def test_search_index_consistency_after_completion(
     def find(row: LedgerRow) -> None:
         if row.status is Status.COMPLETED:
             # A run reads the article as it stands, which may be newer than its task.
-            text = articles.written[row.document_id]
-            found, score = articles.found(text)[row.document_id]
+            text = articles.written[row.task.document_id]
+            found, score = articles.found(text)[row.task.document_id]
             assert found == text
             assert score > 0.999
-            completed.append(row.document_id)
+            completed.append(row.task.document_id)
         if row.status in (Status.DELETED, Status.SKIPPED):
-            assert row.document_id not in articles.found("alpha")
+            assert row.task.document_id not in articles.found("alpha")
 
     articles.ledger.watch = find
     for part in parts:

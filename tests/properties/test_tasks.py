@@ -93,7 +93,7 @@ def test_sequential_task_processing(
         # Whatever another worker asks for now, it gets nothing.
         assert articles.pipeline.run(SEQUENTIAL, most) == 0
         [running] = [row for row in articles.rows().values() if row.status is Status.PROCESSING]
-        tried.append(running.document_id)
+        tried.append(running.task.document_id)
 
     articles.provider.meanwhile = meanwhile
     for name in names:
@@ -141,7 +141,7 @@ def test_retry_with_exponential_backoff(kind: FailureKind, failures: int, tick_m
     assert waited_ms == [1000, 2000, 4000][: tries - 1]
     row = articles.rows()["a"]
     gives_up = failures > 3
-    assert row.attempts == tries
+    assert row.progress.attempts == tries
     assert row.status is (Status.FAILED_MAX_RETRIES if gives_up else Status.COMPLETED)
     assert len(articles.pipeline.queues.dead_letters()) == gives_up
     assert [error.kind for error in row.errors] == [kind] * min(failures, 4)

@@ -39,7 +39,7 @@ def test_article_persistence_precedes_task_queuing(batches: list[tuple[list[Writ
 
     def look(task: Task) -> None:
         row = articles.ledger.rows[task.row_key]
-        assert (row.version, row.status) == (task.version, Status.PENDING)
+        assert (row.task.version, row.status) == (task.version, Status.PENDING)
         assert articles.stored() == articles.written
         if deaths[-1]:
             raise Killed
@@ -60,7 +60,7 @@ def test_article_persistence_precedes_task_queuing(batches: list[tuple[list[Writ
     deaths.append(False)
     articles.pipeline.deliver_new()
 
-    assert queued == {name: row.version for name, row in articles.rows().items()}
+    assert queued == {name: row.task.version for name, row in articles.rows().items()}
 
 
 @given(before=WRITES, during=WRITES)

@@ -69,7 +69,7 @@ class Articles:
         def arrived() -> bool:
             rows = self.rows(names)
             return len(rows) == len(names) and all(
-                row.status is status and row.version > above for row in rows
+                row.status is status and row.task.version > above for row in rows
             )
 
         until(arrived, f"{', '.join(names[:3])} {status}")

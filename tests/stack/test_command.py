@@ -64,7 +64,7 @@ def test_difference_between_table_and_index_is_named(articles: Articles) -> None
 
     assert differences(articles.deployment) == [f"{name}: not in the index"]
     articles.put(name, "hello again")
-    articles.wait(name, above=row.version)
+    articles.wait(name, above=row.task.version)
     assert differences(articles.deployment) == []
 
 

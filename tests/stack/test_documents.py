@@ -14,8 +14,13 @@ def test_write_is_found_by_the_next_search(articles: Articles) -> None:
 
     hits = articles.found("zeppelin marmalade factory")
     assert hits[0].document_id == name
-    assert (row.attempts, row.chunks_total, row.chunks_done, row.errors) == (1, 1, 1, ())
-    assert row.model == "text-embedding-3-small"
+    assert (
+        row.progress.attempts,
+        row.indexed.chunks_total,
+        row.indexed.chunks_done,
+        row.errors,
+    ) == (1, 1, 1, ())
+    assert row.indexed.model == "text-embedding-3-small"
 
 
 def test_search_filters_by_metadata(articles: Articles) -> None:
@@ -45,11 +50,11 @@ def test_a_b_a_within_a_second_ends_at_a(articles: Articles) -> None:
 def test_a_b_a_in_three_batches_ends_at_a(articles: Articles) -> None:
     """R04: three tasks, none swallowed: the dedup id is the version's, never the content's."""
     name = articles.new_name()
-    version = articles.indexed(name, "first").version
+    version = articles.indexed(name, "first").task.version
     for body in ("second", "first"):
         articles.put(name, body)
         [row] = articles.wait(name, above=version)
-        version = row.version
+        version = row.task.version
 
     assert articles.text(name) == f"Title of {name}\n\nfirst"
 
@@ -62,8 +67,8 @@ def test_edit_pays_for_the_changed_chunk_only(articles: Articles) -> None:
 
     articles.put(name, "\n\n".join([*PARAGRAPHS[:4], "A new one. " * 12, *PARAGRAPHS[5:]]))
 
-    [edited] = articles.wait(name, above=row.version)
-    assert edited.chunks_total >= 6
+    [edited] = articles.wait(name, above=row.task.version)
+    assert edited.indexed.chunks_total >= 6
     assert articles.paid() - paid <= 2
     assert "A new one." in (articles.text(name) or "")
 
@@ -76,7 +81,7 @@ def test_metadata_alone_costs_no_request(articles: Articles) -> None:
 
     articles.put(name, "hello", author="grace")
 
-    articles.wait(name, above=row.version)
+    articles.wait(name, above=row.task.version)
     entry = articles.entry(name)
     assert entry is not None
     assert entry["metadata"] == {"author": "grace"}
@@ -95,7 +100,7 @@ def test_deleted_document_leaves_the_search(articles: Articles) -> None:
     assert name not in found
     entry = articles.entry(name)
     assert entry is not None
-    assert (entry["deleted"], entry["version"]) == (True, row.version)
+    assert (entry["deleted"], entry["version"]) == (True, row.task.version)
     assert "chunks" not in entry
 
 
@@ -130,5 +135,5 @@ def test_bulk_lane_packs_many_documents_into_few_requests(articles: Articles) ->
         articles.put(name, f"A text of {name}.", priority="bulk")
 
     rows = articles.wait(*names)
-    assert {str(row.lane) for row in rows} == {"bulk"}
+    assert {str(row.task.lane) for row in rows} == {"bulk"}
     assert articles.requests() - requests <= 8

@@ -55,10 +55,10 @@ def test_poison_in_a_batch_of_ten_fails_alone_with_its_reason(
     rows = articles.wait(*good)
     [row] = articles.wait(bad, status=Status.FAILED)
     # One invocation has taken all ten, and each of the nine at its first attempt.
-    starts = [one.last_attempt_ms or 0 for one in (*rows, row)]
+    starts = [one.progress.last_attempt_ms or 0 for one in (*rows, row)]
     assert max(starts) - min(starts) < 2000
-    assert {one.attempts for one in rows} == {1}
-    assert "invalid_input" in (row.reason or "")
+    assert {one.progress.attempts for one in rows} == {1}
+    assert "invalid_input" in (row.outcome.reason or "")
     assert articles.entry(bad) is None
     until(lambda: queue_depth(articles.sqs, articles.dead_letters)[0] == 1, "it is a dead letter")
 
@@ -85,7 +85,7 @@ def test_aws_command_line_brings_a_dead_letter_back(articles: Articles, stack: L
 
     [row] = articles.wait(name)
     # A redrive is a new life: attempts start anew.
-    assert row.attempts == 1
+    assert row.progress.attempts == 1
     assert POISON in (articles.text(name) or "")
     until(
         lambda: queue_depth(articles.sqs, articles.dead_letters)[0] == 0, "no dead letter is left"
@@ -107,7 +107,7 @@ def test_provider_outage_loses_nothing(articles: Articles) -> None:
 
     rows = articles.wait(*names)
     assert {row.errors[0].kind for row in rows} == {"provider_error"}
-    assert min(row.attempts for row in rows) >= 2
+    assert min(row.progress.attempts for row in rows) >= 2
 
 
 def test_deleted_document_leaves_the_search_while_the_provider_is_down(
@@ -133,7 +133,7 @@ def test_rate_limit_spends_no_attempt(articles: Articles) -> None:
 
     [row] = articles.wait(name)
     # The run has waited itself: nothing failed.
-    assert (row.attempts, row.errors) == (1, ())
+    assert (row.progress.attempts, row.errors) == (1, ())
 
 
 def test_foreign_message_ends_in_the_dead_letters_and_harms_nobody(articles: Articles) -> None:

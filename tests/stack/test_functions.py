@@ -34,7 +34,7 @@ def test_work_of_a_killed_function_is_done_again(articles: Articles, stack: Loca
         assert stack.runner.kill_one(embed)
 
         [row] = articles.wait(name)
-    assert row.receive_count == 2
+    assert row.progress.receive_count == 2
 
 
 def test_mapping_that_is_disabled_rests_until_it_is_enabled(
@@ -51,4 +51,4 @@ def test_mapping_that_is_disabled_rests_until_it_is_enabled(
         assert articles.depth("normal") == (1, 0)
 
     [row] = articles.wait(waiting)
-    assert row.receive_count == 1
+    assert row.progress.receive_count == 1

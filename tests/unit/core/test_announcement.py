@@ -43,7 +43,6 @@ def test_completed_document_is_announced_as_the_sample_says() -> None:
     row = make_row(
         status=Status.COMPLETED,
         type="article",
-        chunks_total=3,
         chunks_done=3,
         tokens=412,
         model="text-embedding-3-small",

@@ -1,10 +1,14 @@
 """What follows a failure: the decision alone."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from functions.core.failure import Failure, FailureKind
+from functions.core.ledger_row import Progress
 from functions.core.next_step import (
     ATTEMPTS_WHILE_FAILING,
     FREE_BASE_SECONDS,
@@ -16,12 +20,12 @@ from functions.core.next_step import (
     Park,
     RetryAfter,
     Step,
-    Tried,
     later_seconds,
     next_step,
     soon_seconds,
 )
 from functions.core.retry_policy import PRESETS, Backoff, RetryPolicy, RetrySettings
+from tests.builders import NOW_MS
 
 PLAIN = RetrySettings(default=RetryPolicy(max_attempts=5, base_seconds=2, cap_seconds=600))
 UNHEALED = PLAIN.model_copy(update={"heal_hours": 0})
@@ -36,12 +40,12 @@ MAX_VISIBILITY_SECONDS = 43_200
 LONGEST_RUN_SECONDS = 900
 
 TRIED = st.builds(
-    Tried,
+    Progress,
     attempts=st.integers(0, 1000),
-    waits=st.integers(1, 1000),
-    receives=st.integers(1, MAX_RECEIVES),
+    free_retries=st.integers(1, 1000),
+    receive_count=st.integers(1, MAX_RECEIVES),
     heals=st.integers(0, 1000),
-    failing_ms=st.integers(0, 100 * HOUR_MS),
+    failing_since_ms=st.none() | st.integers(NOW_MS - 100 * HOUR_MS, NOW_MS),
 )
 SETTINGS = st.builds(
     RetrySettings,
@@ -54,8 +58,14 @@ JITTER = st.floats(0, 1, exclude_max=True)
 ASKED = st.none() | st.floats(0, 1e6)
 
 
-def step_after(failure: Failure, settings: RetrySettings = PLAIN, **tried: int) -> Step:
-    return next_step(failure, Tried(**tried), settings, document_type="note")
+FIRST = Progress(attempts=1, free_retries=1, receive_count=1)
+
+
+def step_after(
+    failure: Failure, settings: RetrySettings = PLAIN, *, failing_ms: int = 0, **tried: Any
+) -> Step:
+    progress = replace(FIRST, failing_since_ms=NOW_MS - failing_ms, **tried)
+    return next_step(failure, progress, settings, document_type="note", now_ms=NOW_MS)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +107,9 @@ def test_type_and_kind_choose_the_policy() -> None:
     settings = RetrySettings(default=PRESETS["quick"], types={"thread": slow})
 
     def step(kind: FailureKind, document_type: str) -> Step:
-        return next_step(Failure(kind, "x"), Tried(), settings, document_type=document_type)
+        return next_step(
+            Failure(kind, "x"), FIRST, settings, document_type=document_type, now_ms=NOW_MS
+        )
 
     assert step(FailureKind.UNKNOWN, "note") == RetryAfter(1)
     assert step(FailureKind.UNKNOWN, "thread") == RetryAfter(60)
@@ -118,8 +130,15 @@ def test_attempts_are_cut_while_most_requests_fail() -> None:
     """R26: dynamic limits; more attempts would only add to the load, and healing comes later."""
 
     def step(attempts: int, settings: RetrySettings = PLAIN, *, is_failing: bool) -> Step:
-        tried = Tried(attempts=attempts)
-        return next_step(TRANSIENT, tried, settings, document_type="note", is_failing=is_failing)
+        tried = replace(FIRST, attempts=attempts)
+        return next_step(
+            TRANSIENT,
+            tried,
+            settings,
+            document_type="note",
+            now_ms=NOW_MS,
+            is_failing=is_failing,
+        )
 
     assert step(ATTEMPTS_WHILE_FAILING, is_failing=False) == RetryAfter(4)
     assert isinstance(step(ATTEMPTS_WHILE_FAILING, is_failing=True), Heal)
@@ -151,7 +170,7 @@ def test_retry_after_is_the_least_delay(kind: FailureKind, asked: float | None, 
 )
 def test_uncharged_failure_waits_longer_each_time(waits: int, step: Step) -> None:
     """R23: up to five minutes."""
-    assert step_after(Failure(FailureKind.STORE_UNAVAILABLE, "x"), waits=waits) == step
+    assert step_after(Failure(FailureKind.STORE_UNAVAILABLE, "x"), free_retries=waits) == step
 
 
 @pytest.mark.parametrize(
@@ -193,11 +212,16 @@ def test_without_healing_the_last_attempt_gives_up() -> None:
 
 @given(kind=st.sampled_from(PERMANENT), tried=TRIED, settings=SETTINGS, failing=st.booleans())
 def test_permanent_failure_gives_up_at_once(
-    kind: FailureKind, tried: Tried, settings: RetrySettings, failing: bool
+    kind: FailureKind, tried: Progress, settings: RetrySettings, failing: bool
 ) -> None:
     """R24: waiting would help nobody, whatever was tried."""
     step = next_step(
-        Failure(kind, "no", 5.0), tried, settings, document_type="note", is_failing=failing
+        Failure(kind, "no", 5.0),
+        tried,
+        settings,
+        document_type="note",
+        now_ms=NOW_MS,
+        is_failing=failing,
     )
 
     assert step == GiveUp(f"{kind}: no", is_permanent=True)
@@ -207,11 +231,16 @@ def test_permanent_failure_gives_up_at_once(
     kind=st.sampled_from(FREE), tried=TRIED, settings=SETTINGS, asked=ASKED, failing=st.booleans()
 )
 def test_uncharged_failure_never_gives_up(
-    kind: FailureKind, tried: Tried, settings: RetrySettings, asked: float | None, failing: bool
+    kind: FailureKind, tried: Progress, settings: RetrySettings, asked: float | None, failing: bool
 ) -> None:
     """R23 R24: no document fails for what is none of its fault."""
     step = next_step(
-        Failure(kind, "x", asked), tried, settings, document_type="note", is_failing=failing
+        Failure(kind, "x", asked),
+        tried,
+        settings,
+        document_type="note",
+        now_ms=NOW_MS,
+        is_failing=failing,
     )
 
     assert isinstance(step, RetryAfter | Park)
@@ -227,7 +256,7 @@ def test_uncharged_failure_never_gives_up(
 )
 def test_message_is_hidden_only_shortly_and_not_too_often(
     kind: FailureKind,
-    tried: Tried,
+    tried: Progress,
     settings: RetrySettings,
     asked: float | None,
     jitter: float,
@@ -237,11 +266,17 @@ def test_message_is_hidden_only_shortly_and_not_too_often(
     failure = Failure(kind, "x", asked)
 
     step = next_step(
-        failure, tried, settings, document_type="note", is_failing=failing, jitter=jitter
+        failure,
+        tried,
+        settings,
+        document_type="note",
+        now_ms=NOW_MS,
+        is_failing=failing,
+        jitter=jitter,
     )
 
     if isinstance(step, RetryAfter):
-        assert tried.receives < LAST_HIDING_RECEIVE
+        assert tried.receive_count < LAST_HIDING_RECEIVE
         assert 0 <= step.delay_seconds <= settings.max_hide_seconds
     if isinstance(step, RetryAfter | Park) and kind.spends_attempt:
         cap = settings.default.cap_seconds
@@ -255,8 +290,8 @@ def test_message_is_hidden_only_shortly_and_not_too_often(
 @pytest.mark.parametrize("kind", [*CHARGED, FailureKind.STORE_UNAVAILABLE])
 def test_last_receives_are_kept_for_kills(kind: FailureKind) -> None:
     """R20 R31: parked before the redrive policy could move a message that nobody gave up."""
-    before = step_after(Failure(kind, "x"), receives=LAST_HIDING_RECEIVE - 1)
-    then = step_after(Failure(kind, "x"), receives=LAST_HIDING_RECEIVE)
+    before = step_after(Failure(kind, "x"), receive_count=LAST_HIDING_RECEIVE - 1)
+    then = step_after(Failure(kind, "x"), receive_count=LAST_HIDING_RECEIVE)
 
     assert isinstance(before, RetryAfter)
     assert then == Park(before.delay_seconds)

@@ -54,8 +54,12 @@ def test_started_row_tells_what_runs() -> None:
     row = check(make_row(next_attempt_ms=5), receive_count=4).row
 
     assert row is not None
-    assert (row.status, row.receive_count, row.max_attempts) == (Status.PROCESSING, 4, 3)
-    assert (row.last_attempt_ms, row.next_attempt_ms) == (NOW_MS + 360_000, None)
+    assert (row.status, row.progress.receive_count, row.progress.max_attempts) == (
+        Status.PROCESSING,
+        4,
+        3,
+    )
+    assert (row.progress.last_attempt_ms, row.progress.next_attempt_ms) == (NOW_MS + 360_000, None)
 
 
 def test_run_that_died_makes_a_suspect() -> None:
@@ -65,7 +69,7 @@ def test_run_that_died_makes_a_suspect() -> None:
     row = admission.row
     assert admission.verdict is Verdict.SUSPECT
     assert row is not None
-    assert (row.attempts, [error.kind for error in row.errors]) == (1, ["resource"])
+    assert (row.progress.attempts, [error.kind for error in row.errors]) == (1, ["resource"])
     assert (row.status, row.stashed) == (Status.PENDING, True)
 
 
@@ -77,7 +81,7 @@ def test_run_that_could_not_write_its_end_is_not_taken_for_dead() -> None:
 
     assert admission.verdict is Verdict.WORK
     assert admission.row is not None
-    assert admission.row.attempts == 0
+    assert admission.row.progress.attempts == 0
 
 
 def test_document_that_kills_every_run_is_given_up() -> None:
@@ -103,7 +107,7 @@ def test_only_a_message_sent_after_the_failure_is_a_new_life(
     assert admission.verdict is verdict
     if verdict is Verdict.WORK:
         assert admission.row is not None
-        assert (admission.row.attempts, admission.row.reason) == (0, None)
+        assert (admission.row.progress.attempts, admission.row.outcome.reason) == (0, None)
 
 
 def test_last_deliveries_are_not_spent_on_deaths() -> None:
@@ -122,4 +126,4 @@ def test_last_deliveries_are_not_spent_on_deaths() -> None:
 
     assert admission.verdict is Verdict.WAITS
     assert admission.row is not None
-    assert (admission.row.group, admission.row.attempts) == (Group.PARKED, 8)
+    assert (admission.row.group, admission.row.progress.attempts) == (Group.PARKED, 8)

@@ -3,8 +3,9 @@
 import pytest
 
 from functions.core.failure import Failure, FailureKind
-from functions.core.ledger_row import COMPLETED_ROW_SECONDS, Group, LedgerRow, Status
+from functions.core.ledger_row import Group, LedgerRow, Status
 from functions.core.retry_policy import RetryPolicy, RetrySettings
+from functions.core.transitions import COMPLETED_ROW_SECONDS
 from functions.embed.ending import (
     Buried,
     Conclusion,
@@ -39,9 +40,21 @@ def test_indexed_completes() -> None:
     """R27 R28 R46: what the index holds, what it cost, and when the row may go."""
     row = row_of(end(Indexed("hash", 3, tokens=42)))
 
-    assert (row.status, row.content_hash, row.attempts) == (Status.COMPLETED, "hash", 2)
-    assert (row.chunks_total, row.chunks_done, row.tokens, row.model) == (3, 3, 42, "m")
-    assert (row.completed_ms, row.expires_at) == (NOW_MS, NOW_MS // 1000 + COMPLETED_ROW_SECONDS)
+    assert (row.status, row.outcome.content_hash, row.progress.attempts) == (
+        Status.COMPLETED,
+        "hash",
+        2,
+    )
+    assert (
+        row.indexed.chunks_total,
+        row.indexed.chunks_done,
+        row.indexed.tokens,
+        row.indexed.model,
+    ) == (3, 3, 42, "m")
+    assert (row.outcome.completed_ms, row.outcome.expires_at) == (
+        NOW_MS,
+        NOW_MS // 1000 + COMPLETED_ROW_SECONDS,
+    )
     assert row.stashed is False
 
 
@@ -52,7 +65,7 @@ def test_buried_is_deleted_or_skipped(reason: str | None, status: Status) -> Non
     """R07 R32: a reason tells why a document that exists is not found; neither row expires."""
     row = row_of(end(Buried(reason, "hash")))
 
-    assert (row.status, row.reason, row.expires_at) == (status, reason, None)
+    assert (row.status, row.outcome.reason, row.outcome.expires_at) == (status, reason, None)
 
 
 def test_failed_attempt_waits_for_the_next() -> None:
@@ -61,10 +74,14 @@ def test_failed_attempt_waits_for_the_next() -> None:
     row = row_of(conclusion)
 
     assert conclusion.again_in_seconds == 8
-    assert (row.status, row.attempts, row.next_attempt_ms) == (Status.PENDING, 2, NOW_MS + 8000)
-    assert not row.parked
+    assert (row.status, row.progress.attempts, row.progress.next_attempt_ms) == (
+        Status.PENDING,
+        2,
+        NOW_MS + 8000,
+    )
+    assert not row.progress.parked
     assert [(error.kind, error.message) for error in row.errors] == [("provider_error", "503")]
-    assert row.content_hash is None
+    assert row.outcome.content_hash is None
 
 
 def test_last_attempt_closes_the_row() -> None:
@@ -74,7 +91,7 @@ def test_last_attempt_closes_the_row() -> None:
     row = row_of(conclusion)
 
     assert conclusion.again_in_seconds == 0
-    assert (row.status, row.failed_ms, row.content_hash) == (
+    assert (row.status, row.outcome.failed_ms, row.outcome.content_hash) == (
         Status.FAILED_MAX_RETRIES,
         NOW_MS,
         None,
@@ -85,7 +102,7 @@ def test_permanent_failure_keeps_the_hash_of_what_failed() -> None:
     """R24: a counter ticking on a poison document does not flood the dead letters."""
     row = row_of(end(Failed(Failure(FailureKind.INVALID_INPUT, "no"), "hash")))
 
-    assert (row.status, row.content_hash, row.reason) == (
+    assert (row.status, row.outcome.content_hash, row.outcome.reason) == (
         Status.FAILED,
         "hash",
         "invalid_input: no",
@@ -97,8 +114,8 @@ def test_throttled_attempt_is_not_charged() -> None:
     conclusion = end(Failed(Failure(FailureKind.THROTTLED, "429", 30)))
     row = row_of(conclusion)
 
-    assert (row.attempts, row.next_attempt_ms) == (1, NOW_MS + 30_000)
-    assert (row.parked, conclusion.again_in_seconds) == (True, None)
+    assert (row.progress.attempts, row.progress.next_attempt_ms) == (1, NOW_MS + 30_000)
+    assert (row.progress.parked, conclusion.again_in_seconds) == (True, None)
 
 
 def test_long_delay_is_parked() -> None:
@@ -109,7 +126,7 @@ def test_long_delay_is_parked() -> None:
     )
     row = row_of(conclusion)
 
-    assert (row.status, row.parked, row.next_attempt_ms) == (
+    assert (row.status, row.progress.parked, row.progress.next_attempt_ms) == (
         Status.PENDING,
         True,
         NOW_MS + 600_000,
@@ -132,8 +149,11 @@ def test_transient_failure_out_of_attempts_heals() -> None:
     conclusion = end(Failed(BROKEN), make_row(status=Status.PROCESSING, attempts=2))
     row = row_of(conclusion)
 
-    assert (row.status, row.heals, row.group) == (Status.FAILED, 1, Group.HEALING)
-    assert (row.next_attempt_ms, row.failing_since_ms) == (NOW_MS + 60_000, NOW_MS)
+    assert (row.status, row.progress.heals, row.group) == (Status.FAILED, 1, Group.HEALING)
+    assert (row.progress.next_attempt_ms, row.progress.failing_since_ms) == (
+        NOW_MS + 60_000,
+        NOW_MS,
+    )
     assert conclusion.again_in_seconds is None
 
 
@@ -154,8 +174,12 @@ def test_document_without_some_chunks_is_partially_completed() -> None:
     row = row_of(end(Indexed("hash", 8, chunks_failed=2)))
 
     assert row.status is Status.PARTIALLY_COMPLETED
-    assert (row.chunks_total, row.chunks_done, row.chunks_failed) == (10, 8, 2)
-    assert (row.expires_at, row.group) == (None, Group.FAILED)
+    assert (row.indexed.chunks_total, row.indexed.chunks_done, row.indexed.chunks_failed) == (
+        10,
+        8,
+        2,
+    )
+    assert (row.outcome.expires_at, row.group) == (None, Group.FAILED)
 
 
 def test_untouched_goes_back_as_it_was() -> None:
@@ -163,7 +187,12 @@ def test_untouched_goes_back_as_it_was() -> None:
     conclusion = end(Untouched(stashed=True))
     row = row_of(conclusion)
 
-    assert (row.status, row.attempts, row.errors, row.stashed) == (Status.PENDING, 1, (), True)
+    assert (row.status, row.progress.attempts, row.errors, row.stashed) == (
+        Status.PENDING,
+        1,
+        (),
+        True,
+    )
     assert conclusion.again_in_seconds == 2
 
 
@@ -171,7 +200,7 @@ def test_document_that_no_run_has_time_for_is_charged_in_the_end() -> None:
     """R27: eight deliveries without time are the document's own trouble."""
     row = row_of(end(Untouched(), make_row(status=Status.PROCESSING, receive_count=8)))
 
-    assert (row.attempts, row.errors[-1].kind) == (1, "resource")
+    assert (row.progress.attempts, row.errors[-1].kind) == (1, "resource")
 
 
 def test_superseded_touches_no_row() -> None:

@@ -23,7 +23,7 @@ def test_first_change_takes_the_clock_as_version() -> None:
     """R04: the clock part puts a row that expired and came back above the index's version."""
     decision = plan(None)
 
-    assert (decision.outcome, decision.sends, decision.row.version) == (
+    assert (decision.outcome, decision.sends, decision.row.task.version) == (
         Outcome.ACCEPTED,
         True,
         NOW_MS,
@@ -35,7 +35,7 @@ def test_version_grows_within_one_millisecond() -> None:
     """R04: A -> B -> A within a millisecond is three versions."""
     decision = plan(make_row(version=NOW_MS + 5))
 
-    assert decision.row.version == NOW_MS + 6
+    assert decision.row.task.version == NOW_MS + 6
 
 
 @pytest.mark.parametrize(
@@ -132,9 +132,17 @@ def test_new_version_starts_anew() -> None:
 
     fresh = plan(row).row
 
-    assert (fresh.status, fresh.attempts, fresh.failed_ms) == (Status.PENDING, 0, None)
-    assert (fresh.reason, fresh.expires_at, fresh.content_hash) == (None, None, None)
-    assert (fresh.next_attempt_ms, fresh.created_ms) == (None, row.created_ms)
+    assert (fresh.status, fresh.progress.attempts, fresh.outcome.failed_ms) == (
+        Status.PENDING,
+        0,
+        None,
+    )
+    assert (fresh.outcome.reason, fresh.outcome.expires_at, fresh.outcome.content_hash) == (
+        None,
+        None,
+        None,
+    )
+    assert (fresh.progress.next_attempt_ms, fresh.created_ms) == (None, row.created_ms)
 
 
 @pytest.mark.parametrize(

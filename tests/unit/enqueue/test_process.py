@@ -60,7 +60,7 @@ class ForgetfulLedger(MemoryLedger):
     """Takes a row, but not that its task was not sent."""
 
     def write(self, rows: Sequence[LedgerRow]) -> Swapped:
-        if not all(row.sent for row in rows):
+        if not all(row.progress.sent for row in rows):
             raise FailureError(Failure(FailureKind.STORE_UNAVAILABLE, "throttled"))
         return super().write(rows)
 
@@ -73,7 +73,7 @@ def test_document_that_could_not_be_sent_is_left_to_the_sweep() -> None:
     failed = enqueue.process([change("a", 1), change("b", 2)])
 
     assert failed == []
-    assert {row.document_id: row.group for row in ledger.rows.values()} == {
+    assert {row.task.document_id: row.group for row in ledger.rows.values()} == {
         "a": Group.OPEN,
         "b": Group.PARKED,
     }
@@ -93,7 +93,7 @@ def test_redelivery_after_a_failed_send_sends_the_same_task() -> None:
     queues = RefusingQueues(MovableClock(), {"b"})
     enqueue = make_enqueue(queues)
     enqueue.process([change("b", 2)])
-    version = next(iter(enqueue.ledger.rows.values())).version  # type: ignore[attr-defined]
+    version = next(iter(enqueue.ledger.rows.values())).task.version  # type: ignore[attr-defined]
     queues.refused.clear()
 
     failed = enqueue.process([change("b", 2)])
@@ -142,7 +142,7 @@ def test_record_without_a_usable_key_is_recorded_and_blocks_nothing() -> None:
     row = pipeline.row("stream record event-1", source="articles")
     assert failed == []
     assert row is not None
-    assert (row.status, row.reason) == (
+    assert (row.status, row.outcome.reason) == (
         Status.FAILED,
         "the item's key has ['other'], the source is configured with ['id']",
     )
@@ -160,7 +160,7 @@ class RacingLedger(MemoryLedger):
     def write(self, rows: Sequence[LedgerRow]) -> Swapped:
         if rows and not self.raced:
             self.raced = True
-            super().write([make_row(revision=0, version=rows[0].version + 7)])
+            super().write([make_row(revision=0, version=rows[0].task.version + 7)])
         return super().write(rows)
 
 
@@ -171,4 +171,4 @@ def test_change_that_lost_a_race_is_planned_on_what_won() -> None:
     make_enqueue(MemoryQueues(MovableClock()), ledger).process([change("a", 100)])
 
     [row] = ledger.rows.values()
-    assert (row.version, row.position) == (MovableClock()() + 8, make_position(100))
+    assert (row.task.version, row.position) == (MovableClock()() + 8, make_position(100))

@@ -2,9 +2,9 @@
 
 import pytest
 
-from functions.core.failure import Failure, FailureKind
+from functions.core.failure import FailureKind
 from functions.core.identity import DocumentId
-from functions.core.ledger_row import Status
+from functions.core.ledger_row import ErrorRecord, Status
 from ops.deployment import Deployment, UsageError
 from ops.documents import put, status
 from tests.builders import NOW_MS, make_row, make_source
@@ -67,7 +67,7 @@ def test_put_asks_for_a_source_that_exists(deployment: Deployment) -> None:
 
 def test_status_tells_the_error_history(deployment: Deployment) -> None:
     """R28 R40: reason, times and every error with its kind."""
-    failure = Failure(FailureKind.PROVIDER_ERROR, "the provider answered 503")
+    error = ErrorRecord(NOW_MS, FailureKind.PROVIDER_ERROR, "the provider answered 503")
     row = make_row(
         revision=0,
         status=Status.FAILED_MAX_RETRIES,
@@ -75,8 +75,9 @@ def test_status_tells_the_error_history(deployment: Deployment) -> None:
         attempts=5,
         max_attempts=5,
         failed_ms=NOW_MS,
+        errors=(error,),
     )
-    deployment.ledger.write([row.with_error(failure, now_ms=NOW_MS)])
+    deployment.ledger.write([row])
 
     lines = status(deployment, "a", source=None, target=None)
 

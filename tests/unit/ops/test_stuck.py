@@ -2,9 +2,9 @@
 
 import time
 
-from functions.core.failure import Failure, FailureKind
+from functions.core.failure import FailureKind
 from functions.core.identity import DocumentId
-from functions.core.ledger_row import LedgerRow, Status
+from functions.core.ledger_row import ErrorRecord, LedgerRow, Status
 from ops.deployment import Deployment
 from ops.stuck import SHOWN, stuck
 from tests.builders import NOW_MS, make_row
@@ -19,12 +19,12 @@ def waiting(name: str, **changes: object) -> LedgerRow:
 
 def test_stuck_documents_are_listed_oldest_first(deployment: Deployment) -> None:
     """R40: open and parked ones alike, with the last error; what is closed or young is not."""
-    failure = Failure(FailureKind.TIMEOUT, "no answer")
+    error = ErrorRecord(NOW_MS, FailureKind.TIMEOUT, "no answer")
     now_ms = time.time_ns() // 1_000_000
     deployment.ledger.write(
         [
             waiting("second", status=Status.PROCESSING, last_attempt_ms=NOW_MS + HOUR_MS),
-            waiting("first", attempts=2).with_error(failure, now_ms=NOW_MS),
+            waiting("first", attempts=2, errors=(error,)),
             waiting("third", parked=True, next_attempt_ms=NOW_MS + 2 * HOUR_MS),
             waiting("young", queued_ms=now_ms - 23 * HOUR_MS),
             waiting("done", status=Status.COMPLETED),

@@ -1,7 +1,6 @@
 """A mass requeue: one goes first, and the others only after it came through."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from functions.sweep.canary import CANARY_SECONDS
 from functions.sweep.dispatch import CANARY_ABOVE
 from functions.sweep.holds import Hold
 from local.memory.ledger import MemoryLedger
-from tests.builders import make_target
+from tests.builders import changed, make_target
 from tests.unit.sweep.world import Work, World, completes, fails, is_busy, parks
 
 MANY = 130  # more than one round
@@ -89,7 +88,7 @@ def test_mass_follows_a_canary_that_is_slow(
 def test_canary_of_one_lane_holds_no_other(world: World) -> None:
     """R14 R29: a lane that is slow, a lane that is broken, and one that is neither."""
     works = {Lane.HIGH: completes, Lane.NORMAL: parks, Lane.BULK: is_busy}
-    world.work = lambda row: works[row.lane](row)
+    world.work = lambda row: works[row.task.lane](row)
     for lane in works:
         for number in range(30):
             world.park(f"{lane}{number}", lane=lane)
@@ -125,7 +124,7 @@ def test_canary_that_somebody_else_has_sent_holds_nobody(world: World) -> None:
     world.run("due", ledger=overtaken)
 
     assert requeued(world) == 29
-    assert all(world.row(row).version > row.version for row in rows)
+    assert all(world.row(row).task.version > row.task.version for row in rows)
 
 
 class OvertakesFirst(MemoryLedger):
@@ -139,7 +138,7 @@ class OvertakesFirst(MemoryLedger):
     def write(self, rows: Sequence[LedgerRow]) -> Swapped:
         if self._is_first:
             self._is_first = False
-            newer = replace(self.rows[rows[0].row_key], version=rows[0].version + 1)
+            newer = changed(self.rows[rows[0].row_key], version=rows[0].task.version + 1)
             super().write([newer])
         return super().write(rows)
 
@@ -168,7 +167,7 @@ def test_few_need_no_canary(world: World) -> None:
 def test_canary_of_one_target_holds_no_other() -> None:
     """R14 R29: one target's trouble is its own."""
     world = World(targets=(make_target(), make_target(name="other")))
-    world.work = lambda row: completes(row) if row.target == "other" else parks(row)
+    world.work = lambda row: completes(row) if row.task.target == "other" else parks(row)
     park(world, 30)
     others = park(world, 30, target="other")
 

@@ -1,7 +1,6 @@
 """Parked rows: sent when they are due, once, to the lane they came from."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,26 +12,30 @@ from functions.core.lane import Lane
 from functions.core.ledger_row import Group, LedgerRow, Status
 from functions.core.ports import Listed, Swapped
 from functions.core.task import Task
+from functions.core.transitions import CONFIRM_MS
 from functions.sweep.holds import MAX_WAITING, Hold
 from functions.sweep.process import SweepError
-from functions.sweep.requeue import CONFIRM_MS
 from local.memory.ledger import MemoryLedger
 from local.memory.queues import MemoryQueues
-from tests.builders import NOW_MS
+from tests.builders import NOW_MS, changed
 from tests.unit.sweep.world import HOUR_MS, World
 
 
 def test_due_row_is_sent_to_its_lane_under_a_new_version(world: World) -> None:
-    """R29: its attempts and waits stay; nothing more is owed."""
-    parked = world.park("a", lane=Lane.HIGH, attempts=2, waits=3)
+    """R29: its attempts and free retries stay; nothing more is owed."""
+    parked = world.park("a", lane=Lane.HIGH, attempts=2, free_retries=3)
 
     world.run("due")
 
     row = world.row(parked)
     assert world.tasks(Lane.HIGH) == [row.task]
-    assert row.version > parked.version
-    assert (row.status, row.attempts, row.waits) == (Status.PENDING, 2, 3)
-    assert (row.parked, row.sent, row.next_attempt_ms) == (False, True, None)
+    assert row.task.version > parked.task.version
+    assert (row.status, row.progress.attempts, row.progress.free_retries) == (Status.PENDING, 2, 3)
+    assert (row.progress.parked, row.progress.sent, row.progress.next_attempt_ms) == (
+        False,
+        True,
+        None,
+    )
     assert world.telemetry.metrics["TasksRequeued"] == 1
 
 
@@ -107,12 +110,12 @@ def test_row_decides_and_not_the_index(world: World, changes: dict[str, Any]) ->
     """R29: on AWS the sparse index is a moment behind."""
     parked = world.park("a")
     behind = Behind(world)
-    world.ledger.write([replace(parked, **changes)])
-    changed = world.row(parked)
+    world.ledger.write([changed(parked, **changes)])
+    before = world.row(parked)
 
     world.run("due", ledger=behind)
 
-    assert world.row(parked) == changed
+    assert world.row(parked) == before
 
 
 class Dying(MemoryQueues):
@@ -138,7 +141,7 @@ def test_crash_between_ledger_and_queue_costs_minutes(world: World) -> None:
 
     row = world.row(parked)
     assert world.tasks(Lane.NORMAL) == [row.task]
-    assert row.version > owed.version > parked.version
+    assert row.task.version > owed.task.version > parked.task.version
 
 
 class Refusing(MemoryQueues):
@@ -153,7 +156,7 @@ def test_task_that_sqs_refuses_stays_owed(world: World) -> None:
     parked = world.park("a")
     world.run("due", queue=Refusing(world.clock))
 
-    assert (world.row(parked).sent, world.telemetry.metrics["TasksRequeued"]) == (False, 0)
+    assert (world.row(parked).progress.sent, world.telemetry.metrics["TasksRequeued"]) == (False, 0)
     world.clock.advance(CONFIRM_MS / 1000)
     world.run("due")
 
@@ -225,7 +228,7 @@ def test_backlog_does_not_hold_a_due_row(world: World) -> None:
 
     world.run("due")
 
-    assert world.row(parked).sent
+    assert world.row(parked).progress.sent
 
 
 def test_row_of_a_target_that_is_gone_is_left_alone(world: World) -> None:

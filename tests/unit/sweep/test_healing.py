@@ -30,10 +30,13 @@ def test_failed_document_is_tried_again_in_the_bulk_lane(world: World) -> None:
 
     row = world.row(failed)
     assert world.tasks(Lane.BULK) == [row.task]
-    assert (row.status, row.lane) == (Status.PENDING, Lane.BULK)
-    assert (row.attempts, row.heals) == (failed.attempts, failed.heals)
-    assert row.failing_since_ms == failed.failing_since_ms
-    assert (row.failed_ms, row.reason) == (None, None)
+    assert (row.status, row.task.lane) == (Status.PENDING, Lane.BULK)
+    assert (row.progress.attempts, row.progress.heals) == (
+        failed.progress.attempts,
+        failed.progress.heals,
+    )
+    assert row.progress.failing_since_ms == failed.progress.failing_since_ms
+    assert (row.outcome.failed_ms, row.outcome.reason) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from functions.core.identity import EntryId
 from functions.core.ledger_row import LedgerRow, Status
 from functions.sweep.process import SweepError
 from local.memory.index import MemoryIndex
-from tests.builders import make_target
+from tests.builders import changed, make_target
 from tests.contract.index_engines import tombstone
 from tests.unit.sweep.world import DAY_MS, World
 
@@ -21,8 +21,8 @@ def bury(world: World, name: str, *, age_ms: int = DAY_MS, **changes: Any) -> Le
     row = world.put(
         name, status=Status.DELETED, version=at_ms, queued_ms=at_ms, completed_ms=at_ms, **changes
     )
-    grave = tombstone(name, version=row.version)
-    world.indexes[row.target].write([grave], searchable_now=False)
+    grave = tombstone(name, version=row.task.version)
+    world.indexes[row.task.target].write([grave], searchable_now=False)
     return row
 
 
@@ -82,7 +82,7 @@ class Returning(MemoryIndex):
 
     def remove(self, tombstones: Mapping[EntryId, int]) -> list[EntryId]:
         gone = super().remove(tombstones)
-        fresh = LedgerRow(**{**vars(self._row), "status": Status.PENDING, "version": 2})
+        fresh = changed(self._row, status=Status.PENDING, version=2)
         self._world.ledger.write([fresh])
         return gone
 

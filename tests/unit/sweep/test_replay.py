@@ -136,5 +136,5 @@ def test_record_that_names_no_document_is_recorded(world: World) -> None:
     world.run("rest")
 
     [row] = world.ledger.read([RowKey("default/articles/stream record event-1")]).values()
-    assert (row.status, row.reason) == (Status.FAILED, "the record has no Keys")
+    assert (row.status, row.outcome.reason) == (Status.FAILED, "the record has no Keys")
     assert world.failed_changes.objects == {}

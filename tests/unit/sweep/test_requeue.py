@@ -45,7 +45,7 @@ def test_requeue_takes_a_version_that_sqs_has_not_seen() -> None:
     requeue(pipeline)
 
     [after] = pipeline.ledger.rows.values()
-    assert after.version > before.version
+    assert after.task.version > before.task.version
     assert pipeline.queues.depth("default/normal") == 2
 
 
@@ -64,20 +64,20 @@ def test_person_can_send_a_document_again_at_any_priority() -> None:
     assert (failed.status, sent) == (Status.FAILED, True)
     pipeline.run("default/high")
     [done] = pipeline.ledger.rows.values()
-    assert (done.status, done.lane) == (Status.COMPLETED, Lane.HIGH)
+    assert (done.status, done.task.lane) == (Status.COMPLETED, Lane.HIGH)
 
 
 def test_document_sent_by_a_person_is_owed_nothing_more() -> None:
     """R32: a parked one too: its backoff is cut short, its attempts start anew."""
     world = World()
-    parked = world.park("a", in_ms=60_000, attempts=4, waits=2)
+    parked = world.park("a", in_ms=60_000, attempts=4, free_retries=2)
     step = Requeue(world.ledger, world.queues, world.telemetry, world.clock)
 
     assert step.push(parked.row_key, Lane.BULK)
 
     row = world.row(parked)
     assert world.tasks(Lane.BULK) == [row.task]
-    assert (row.attempts, row.waits, row.group) == (0, 0, Group.OPEN)
+    assert (row.progress.attempts, row.progress.free_retries, row.group) == (0, 0, Group.OPEN)
 
 
 def test_unknown_document_cannot_be_sent() -> None:
@@ -112,7 +112,7 @@ def test_source_that_is_no_longer_sequential_has_the_normal_lane(
     world.run("due")
 
     row = world.row(parked)
-    assert (row.sent, row.task.queue) == (True, queue)
+    assert (row.progress.sent, row.task.queue) == (True, queue)
     assert world.tasks(queue) == [row.task]
 
 

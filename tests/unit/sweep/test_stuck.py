@@ -29,7 +29,7 @@ def test_row_without_a_message_is_sent_again_as_an_attempt(world: World, status:
 
     row = world.row(lost)
     assert world.tasks(Lane.NORMAL) == [row.task]
-    assert (row.status, row.attempts, row.sent) == (Status.PENDING, 2, True)
+    assert (row.status, row.progress.attempts, row.progress.sent) == (Status.PENDING, 2, True)
     assert [error.kind for error in row.errors] == ["resource"]
 
 
@@ -64,10 +64,10 @@ def test_stuck_row_is_exhausted_in_the_end(world: World) -> None:
 
     row = world.row(lost)
     assert sent == [1, 2, 3, 4, 5, 5, 5, 5, 5, 5]
-    assert (row.status, row.attempts) == (Status.FAILED_MAX_RETRIES, 5)
-    assert row.reason == "stuck after 5 attempts: no run has come to an end with it"
+    assert (row.status, row.progress.attempts) == (Status.FAILED_MAX_RETRIES, 5)
+    assert row.outcome.reason == "stuck after 5 attempts: no run has come to an end with it"
     [told] = [fields for name, fields in world.telemetry.events if name == "task_exhausted"]
-    assert (told["document_id"], told["reason"]) == ("a", row.reason)
+    assert (told["document_id"], told["reason"]) == ("a", row.outcome.reason)
     assert world.telemetry.metrics["TasksExhausted"] == 1
     [event] = world.announcer.events
     assert event["DetailType"] == "Document Failed"
@@ -110,7 +110,7 @@ def test_backlog_is_not_requeued_to_its_own_tail(world: World) -> None:
     assert world.row(waiting) == waiting
     assert world.queues.depth("default/bulk") == MAX_WAITING + 1
     assert world.held_back() == {Hold.BACKLOG}
-    assert world.row(lost).attempts == 1
+    assert world.row(lost).progress.attempts == 1
 
 
 @pytest.mark.parametrize("state", [Circuit.OPEN, Circuit.PAUSED, Circuit.REOPENING])
@@ -139,7 +139,7 @@ def test_time_behind_a_breaker_does_not_count(world: World, part: Part) -> None:
 
     world.clock.advance(1)
     world.run("rest")
-    assert world.row(waiting).attempts == 1
+    assert world.row(waiting).progress.attempts == 1
 
 
 def test_mass_of_stuck_rows_has_a_canary(world: World) -> None:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from functions.core.control import Breaker, Circuit
-from functions.core.failure import Failure, FailureKind, Part
+from functions.core.failure import FailureKind, Part
 from functions.core.identity import DocumentId
 from functions.core.lane import Lane
-from functions.core.ledger_row import LedgerRow, Status
+from functions.core.ledger_row import ErrorRecord, LedgerRow, Status
 from functions.core.ports import Ledger, TaskQueue, VectorIndex
 from functions.core.settings import TargetSettings
 from functions.core.task import Task, parse_task
@@ -22,7 +22,7 @@ from local.memory.ledger import MemoryCursors, MemoryLedger
 from local.memory.queues import MemoryQueues
 from local.memory.runtime import MemoryAnnouncer, MemoryTelemetry, MovableClock
 from local.memory.table import MemoryFailedChanges
-from tests.builders import make_row, make_source, make_target
+from tests.builders import changed, make_row, make_source, make_target
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -33,16 +33,17 @@ Work = Callable[[LedgerRow], LedgerRow]
 
 
 def completes(row: LedgerRow) -> LedgerRow:
-    return replace(row, status=Status.COMPLETED, next_attempt_ms=None)
+    return changed(row, status=Status.COMPLETED, next_attempt_ms=None)
 
 
 def parks(row: LedgerRow) -> LedgerRow:
-    return replace(row, parked=True, next_attempt_ms=row.queued_ms + HOUR_MS)
+    return changed(row, parked=True, next_attempt_ms=row.queued_ms + HOUR_MS)
 
 
 def fails(kind: FailureKind) -> Work:
-    return lambda row: replace(
-        row.with_error(Failure(kind, "told"), now_ms=row.queued_ms),
+    return lambda row: changed(
+        row,
+        errors=(ErrorRecord(row.queued_ms, kind, "told"),),
         status=Status.FAILED,
         next_attempt_ms=None,
     )
@@ -115,8 +116,8 @@ class World:
                 self.queues.acknowledge(message)
                 task = parse_task(message.body)
                 [row] = self.ledger.read([task.row_key]).values()
-                if row.version == task.version:
-                    self.ledger.write([self.work(replace(row, sent=True))])
+                if row.task.version == task.version:
+                    self.ledger.write([self.work(changed(row, sent=True))])
 
     def put(self, name: str, **changes: Any) -> LedgerRow:
         """Put a row into the ledger as it stands there."""
