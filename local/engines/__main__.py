@@ -1,4 +1,4 @@
-"""Fetch every engine ahead of time, for a first `make test` or a CI cache."""
+"""Fetch every engine ahead of time: a step of `make setup`."""
 
 import sys
 

@@ -69,7 +69,7 @@ class LineProgress(FetchProgress):
     @contextmanager
     def fetching(self, files: int) -> Iterator[None]:
         """Say what is fetched, how far it is, and when it is done."""
-        self._log(f"fetching {files} engine files (once per user)")
+        self._log(f"fetching {files} engine files (all are 250 MB, once per user)")
         began = time.monotonic()
         self._next_line = began + LINE_EACH_SECONDS
         with super().fetching(files):

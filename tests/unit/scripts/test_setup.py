@@ -33,7 +33,9 @@ def checkout(tmp_path: Path) -> Checkout:
     for lock in found.locks:
         lock.write_text(LOCK)
     (tmp_path / "package-lock.json").write_text("{}")
-    program(found.python, f'echo "{VERSION} {found.venv}"')
+    # The second argument is the code that asks for the version, or the module that fetches.
+    log = tmp_path / "python.log"
+    program(found.python, f'echo "{VERSION} {found.venv}"; echo "$2" >> "{log}"')
     program(found.uv, "echo synced >> uv.log")
     program(found.node, f'mkdir -p "{found.cdk.parent}" && touch "{found.cdk}"')
     return found
@@ -52,6 +54,27 @@ def test_setup_fills_the_checkout_once(checkout: Checkout) -> None:
     assert (codes, syncs(checkout)) == ([0, 0], 1)
     assert checkout.cdk.is_file()
     assert str(checkout.node) in (checkout.packages / "embedq_node.pth").read_text()
+
+
+def test_engines_are_fetched_also_when_the_checkout_is_filled(checkout: Checkout) -> None:
+    """R82: an emptied cache is filled before a test needs it."""
+    main(checkout.root)
+    main(checkout.root)
+
+    asked = (checkout.root / "python.log").read_text().splitlines()
+    assert asked.count("local.engines") == 2
+
+
+def test_engines_out_of_reach_leave_the_rest_usable(
+    checkout: Checkout, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """R82: memory engines, checks and synth need no download."""
+    program(checkout.python, f'[ "$1" != -m ] && echo "{VERSION} {checkout.venv}"')
+
+    assert main(checkout.root) == 0
+
+    assert "without the engines, tests on them are skipped" in capfd.readouterr().out
+    assert checkout.stamp.exists()
 
 
 @pytest.mark.parametrize("name", ["requirements/dev.txt", "package-lock.json"])

@@ -21,7 +21,7 @@ def test_lines_tell_the_beginning_the_way_and_the_end(monkeypatch: pytest.Monkey
         shown.finished()
 
     assert lines[:3] == [
-        "fetching 2 engine files (once per user)",
+        "fetching 2 engine files (all are 250 MB, once per user)",
         "fetched 0 of 2 files, 7 MB",
         "fetched 1 of 2 files, 7 MB",
     ]
