@@ -16,6 +16,7 @@ demo: setup ## Run the whole pipeline on this machine and tell its story
 	@$(PY) -m ops demo $(ARGS)
 
 test: setup ## Run the tests with branch coverage (ARGS="-k name" for some of them)
+	@$(PY) -m scripts.build_zips --platform local > /dev/null
 	@OPENBLAS_NUM_THREADS=1 $(PY) -m pytest $(if $(ARGS),$(ARGS),--cov)
 
 check: setup ## Check format, lint, types, imports and locks; changes nothing
