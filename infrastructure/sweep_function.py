@@ -11,7 +11,7 @@ from infrastructure.schedule import Tick, run_every
 from infrastructure.stage_config import StageConfig
 
 FOLDER = "sweep"
-TICKS = (Tick("due", minutes=1), Tick("rest", minutes=15))
+TICKS = (Tick("due", minutes=1), Tick("maintenance", minutes=15))
 TIMEOUT = Duration.seconds(240)
 MEMORY_MB = 512
 # A run of due that outlasts its minute, the next one, and a place for the rest. A tick that finds

@@ -52,7 +52,7 @@ def resume(deployment: Deployment, *, target: str | None, part: str, reason: str
             settings=deployment.target(target).breaker,
             jitter=0.0,
         )
-        return replace(back, probes=0, told=False)
+        return replace(back, probes=0, is_logged=False)
 
     name = _change(deployment, target, Part(part), reason, released)
     return [f"the {part} of target {name} reopens ({reason}): {EFFECT}, one after the other"]

@@ -109,7 +109,7 @@ def _queue(queue: QueueSpec, tempo: Tempo) -> QueueSpec:
 def _schedule(schedule: ScheduleSpec, tempo: Tempo) -> ScheduleSpec:
     seconds = {
         "due": tempo.due_seconds,
-        "rest": tempo.rest_seconds,
+        "maintenance": tempo.rest_seconds,
         "reconcile": tempo.breaker_seconds,
     }
     return replace(schedule, every_seconds=seconds[json.loads(schedule.payload)["job"]])

@@ -31,7 +31,7 @@ class LambdaMappings:
             return self._client.get_event_source_mapping(UUID=mapping)["State"]
 
     def switch(self, mapping: str, *, enabled: bool) -> bool:
-        """Turn it on or off; return whether AWS took it, or is still busy with the last change."""
+        """Enable or disable it; return False while AWS applies the last change."""
         with store_failures(f"switching event source mapping {mapping}"):
             try:
                 self._client.update_event_source_mapping(UUID=mapping, Enabled=enabled)
@@ -50,7 +50,7 @@ class LambdaProber:
         self._client = client
 
     def probe(self, function: str, parts: Sequence[Part]) -> dict[Part, str | None] | None:
-        """Let embed try each part once: what failed, or None; None where nobody had time."""
+        """Let embed try each part once: its failure or None; None if Lambda throttled the call."""
         try:
             answer = self._client.invoke(
                 FunctionName=function, Payload=json.dumps({"probe": list(map(str, parts))})

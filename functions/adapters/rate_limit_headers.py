@@ -16,7 +16,7 @@ PIECE = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 # Above a day it is no duration: some providers send a time there.
 LONGEST_SECONDS = 86400.0
 # Azure tells what is left, but not until when: it counts requests by ten seconds.
-UNTOLD_RESET_SECONDS = 10.0
+DEFAULT_RESET_SECONDS = 10.0
 
 
 def allowance(headers: Mapping[str, str]) -> Allowance:
@@ -31,7 +31,7 @@ def _budget(headers: Mapping[str, str], what: str) -> Budget | None:
     reset = _seconds(headers.get(f"x-ratelimit-reset-{what}", ""))
     return Budget(
         left,
-        UNTOLD_RESET_SECONDS if reset is None else reset,
+        DEFAULT_RESET_SECONDS if reset is None else reset,
         _count(headers.get(f"x-ratelimit-limit-{what}", "")),
     )
 

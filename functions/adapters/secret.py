@@ -35,7 +35,7 @@ class ApiKey:
                 )
             ) from error
         key = _plain(text).strip("\ufeff \t\r\n")
-        # A key travels in a header: anything else would fail in the SDK, as nobody's fault.
+        # A key is sent in a header: anything else would fail in the SDK as unknown.
         if not key or not key.isascii() or not key.isprintable():
             what = "holds no key" if not key else "holds something that is no key"
             raise FailureError(

@@ -48,7 +48,7 @@ class SqsTasks:
         ]
 
     def hide(self, messages: Sequence[tuple[Message, int]]) -> list[Message]:
-        """Let each message come back after so many seconds; return those that will not listen."""
+        """Hide each message for its seconds; return messages whose visibility was not changed."""
         by_url: dict[str | None, list[tuple[Message, int]]] = {}
         for message, seconds in messages:
             by_url.setdefault(self._url_by_name.get(message.queue), []).append((message, seconds))

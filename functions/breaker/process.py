@@ -54,8 +54,8 @@ class Reconcile:
     def _advance(self, target: GuardedTarget, control: Control) -> Control:
         for part in Part:
             before = control.breaker(part)
-            if not before.told:
-                after = replace(before, told=True)
+            if not before.is_logged:
+                after = replace(before, is_logged=True)
                 control = self._swap(target, control, part, after, is_news=True)
             after = advance(
                 control.breaker(part),

@@ -40,7 +40,7 @@ class Breaker:
     probes: int = 0  # that failed since it was closed
     due_ms: int = 0  # of the next probe, or of the next lanes that come back
     lanes: int = 0  # how many steps of lanes are back, while it reopens
-    told: bool = True  # False: a person has changed it, and nothing has logged that yet
+    is_logged: bool = True  # False: a person has changed it, and nothing has logged that yet
     window_ms: int = 0  # when the window of the counts began
     successes: int = 0
     failures: int = 0
@@ -116,7 +116,7 @@ def opened(
         probes=probes,
         lanes=0,
         due_ms=now_ms + probe_delay_ms(probes, settings, jitter),
-        told=True,
+        is_logged=True,
     )
 
 
@@ -140,7 +140,7 @@ def reopening(
         since_ms=now_ms,
         lanes=1,
         due_ms=now_ms + lane_delay_ms(settings, jitter),
-        told=True,
+        is_logged=True,
     )
 
 
@@ -154,7 +154,7 @@ def closed(breaker: Breaker, *, reason: str, now_ms: int) -> Breaker:
         probes=0,
         lanes=0,
         due_ms=0,
-        told=True,
+        is_logged=True,
     )
 
 
@@ -167,7 +167,7 @@ def paused(breaker: Breaker, *, reason: str, now_ms: int) -> Breaker:
         since_ms=now_ms,
         lanes=0,
         due_ms=0,
-        told=False,
+        is_logged=False,
     )
 
 

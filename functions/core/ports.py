@@ -115,7 +115,7 @@ class TaskQueue(Protocol):
         """Send tasks to their lanes; return those that were not accepted."""
 
     def hide(self, messages: Sequence[tuple[Message, int]]) -> list[Message]:
-        """Let each message come back after so many seconds; return those that will not listen."""
+        """Hide each message for its seconds; return messages whose visibility was not changed."""
 
     def waiting(self, target: str) -> dict[str, int]:
         """Return how many messages wait in each queue of a target, hidden ones not counted."""
@@ -205,12 +205,12 @@ class Mappings(Protocol):
         """Return what AWS calls its state: Enabled, Disabling and so on."""
 
     def switch(self, mapping: str, *, enabled: bool) -> bool:
-        """Turn it on or off; return whether AWS took it, or is still busy with the last change."""
+        """Enable or disable it; return False while AWS applies the last change."""
 
 
 class Prober(Protocol):
     def probe(self, function: str, parts: Sequence[Part]) -> dict[Part, str | None] | None:
-        """Let embed try each part once: what failed, or None; None where nobody had time."""
+        """Let embed try each part once: its failure or None; None if Lambda throttled the call."""
 
 
 class Announcer(Protocol):

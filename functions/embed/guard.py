@@ -20,7 +20,7 @@ from functions.embed.tally import Tally
 LOOK_SECONDS = 1.0
 # Who waited for the same moment wakes up within this time after it, not together.
 SPREAD_SECONDS = 1.0
-# Longer than the request that it is for: who dies with it gives it up that way.
+# The claim outlives its request, so a crashed worker releases it by expiry.
 CLAIM_MARGIN_SECONDS = 5.0
 
 
@@ -147,7 +147,7 @@ class Guard:
         return True
 
     def _may_ask(self, timeout_seconds: float) -> bool:
-        """Wait out a cooldown; return whether nobody, or this worker on behalf of all, asks."""
+        """Return True if there is no cooldown or this worker holds the claim; else wait."""
         cooldown = self._shared.now().cooldown
         now_ms = self._clock()
         if not cooldown.throttles:

@@ -6,7 +6,7 @@ from functions.core.control import LONGEST_COOLDOWN_SECONDS
 from functions.core.ports import Allowance, Budget
 from functions.core.settings import TargetSettings
 
-UNTOLD = Allowance()
+NO_HEADERS = Allowance()
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Pace:
     asked_ms: int = 0
     tokens: int = 0  # that it took
     answered_ms: int = 0
-    allowance: Allowance = UNTOLD
+    allowance: Allowance = NO_HEADERS
 
 
 def ready_ms(pace: Pace, tokens: int, target: TargetSettings) -> int:

@@ -6,7 +6,7 @@ from functools import cached_property
 
 SecondsLeft = Callable[[], float]
 
-# A request with less time than this would be paid and not heard.
+# A request with less time than this may be billed, but answered after our timeout.
 SHORTEST_REQUEST_SECONDS = 5.0
 
 

@@ -54,11 +54,11 @@ def build_sweep(
         clock=clock,
     )
     retry = {one.name: one.retry for one in targets}
-    rest = (
+    maintenance = (
         Replay(failed_changes, enqueue, telemetry),
         Stuck(tools, announcer, retry, stuck_hours, stage),
         Healing(tools),
         Purge(tools, indexes),
         Census(ledger, telemetry, clock, stuck_hours),
     )
-    return Sweep({"due": (Due(tools),), "rest": rest}, telemetry, clock)
+    return Sweep({"due": (Due(tools),), "maintenance": maintenance}, telemetry, clock)

@@ -1,4 +1,4 @@
-"""LEDGER -> LANES: wiring. Called by the clock with {"job": "due"} or {"job": "rest"}."""
+"""LEDGER -> LANES: wiring. Called by the clock with {"job": "due"} or {"job": "maintenance"}."""
 
 import os
 import time

@@ -160,7 +160,7 @@ class MemoryPipeline:
         return lambda: (end_ms - self.clock()) / 1000
 
     def sweep(self, job: str, seconds: float = 240.0) -> None:
-        """Run the sweep once, as its schedule does: `due` each minute, `rest` each 15 minutes."""
+        """Run the sweep once, as its schedule does: `due` each minute, `maintenance` each 15."""
         self.sweeper.run(job, self.seconds_left(seconds))
 
     def reconcile(self) -> None:
@@ -178,7 +178,7 @@ class MemoryPipeline:
             self._advance_to_next_due()
             self.reconcile()
             self.sweep("due")
-            self.sweep("rest")
+            self.sweep("maintenance")
         raise RuntimeError(f"work is still left after {MAX_ROUNDS} rounds")
 
     def _run_all(self) -> bool:

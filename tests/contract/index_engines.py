@@ -99,4 +99,4 @@ def entry(name: str, *vectors: "Vector", version: int = NOW_MS, **changes: Any) 
 
 
 def tombstone(name: str, *, version: int = NOW_MS, reason: str | None = None) -> Tombstone:
-    return Tombstone("articles", DocumentId(name), version, "hash of a grave", reason, NOW_MS)
+    return Tombstone("articles", DocumentId(name), version, "hash of a tombstone", reason, NOW_MS)

@@ -78,7 +78,7 @@ def test_state_changes_once_and_keeps_the_counts(control: ControlStore) -> None:
     "after",
     [
         replace(OPEN, probes=3, due_ms=OPEN.due_ms + 60_000),
-        replace(OPEN, state=Circuit.PAUSED, since_ms=NOW_MS + 1, told=False),
+        replace(OPEN, state=Circuit.PAUSED, since_ms=NOW_MS + 1, is_logged=False),
         replace(OPEN, state=Circuit.REOPENING, since_ms=NOW_MS + 2, lanes=1),
         replace(OPEN, state=Circuit.CLOSED, reason="", since_ms=NOW_MS + 3, due_ms=0),
     ],
@@ -100,11 +100,11 @@ def test_changed_state_is_changed_again_only_from_where_it_is(
 
 def test_note_that_a_change_was_told_is_a_change_of_its_own(control: ControlStore) -> None:
     """R25: a person's change is logged by the function that carries it out."""
-    mine = replace(OPEN, state=Circuit.PAUSED, told=False)
+    mine = replace(OPEN, state=Circuit.PAUSED, is_logged=False)
     control.swap("default", Part.PROVIDER, Breaker(), mine)
 
-    assert control.swap("default", Part.PROVIDER, mine, replace(mine, told=True))
-    assert control.read("default").provider == replace(mine, told=True)
+    assert control.swap("default", Part.PROVIDER, mine, replace(mine, is_logged=True))
+    assert control.read("default").provider == replace(mine, is_logged=True)
 
 
 def test_throttles_at_the_same_time_count_as_one(control: ControlStore) -> None:

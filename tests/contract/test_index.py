@@ -135,7 +135,7 @@ def test_tombstone_replaces_an_entry(engine: IndexEngine, reason: str | None) ->
     [stored] = engine.index.read([entry("a").entry_id]).values()
     assert (stored.version, stored.deleted, stored.reason) == (NOW_MS + 1, True, reason)
     assert (stored.vectors, stored.chunks) == ({}, 0)
-    assert stored.content_hash == "hash of a grave"
+    assert stored.content_hash == "hash of a tombstone"
 
 
 def test_tombstone_keeps_its_version_for_ever(engine: IndexEngine) -> None:
@@ -151,9 +151,9 @@ def test_tombstone_keeps_its_version_for_ever(engine: IndexEngine) -> None:
 
 def test_removed_tombstone_is_gone(engine: IndexEngine) -> None:
     """R07: the index forgets it, under the version above its own; so may a second try find."""
-    graves = [tombstone(name, version=9) for name in "ab"]
-    write(engine, *graves)
-    wanted = {grave.entry_id: grave.version for grave in graves}
+    stones = [tombstone(name, version=9) for name in "ab"]
+    write(engine, *stones)
+    wanted = {stone.entry_id: stone.version for stone in stones}
 
     assert set(engine.index.remove(wanted)) == set(wanted)
 

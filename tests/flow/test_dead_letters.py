@@ -25,7 +25,7 @@ def test_poison_document_fails_alone_and_reaches_the_dead_letters(
 
 
 def test_redriven_document_completes_once_its_cause_is_gone(pipeline: MemoryPipeline) -> None:
-    """R20 R41: a dead letter comes back as a new life."""
+    """R20 R41: attempts of a redriven dead letter start again."""
     write(pipeline, "a", "poison")
     pipeline.drain()
     pipeline.tables["articles"].items.clear()

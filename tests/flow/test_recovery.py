@@ -80,10 +80,10 @@ def test_healing_waits_for_quiet_lanes(
         write(pipeline, f"new {number}", "live work")
     pipeline.deliver_new()
 
-    pipeline.sweep("rest")
+    pipeline.sweep("maintenance")
     assert row(pipeline, "a").is_healing
     pipeline.run("default/normal")
-    pipeline.sweep("rest")
+    pipeline.sweep("maintenance")
 
     assert row(pipeline, "a").status is Status.PENDING
     pipeline.drain()
@@ -127,7 +127,7 @@ def test_outage_of_an_hour_costs_no_document_anything(embedder: TroubledEmbedder
         pipeline.clock.advance(60)
         pipeline.reconcile()
         pipeline.sweep("due")
-        pipeline.sweep("rest")
+        pipeline.sweep("maintenance")
         assert pipeline.run("default/normal") == 0
 
     assert sum(pipeline.queues.receive_counts()) == received

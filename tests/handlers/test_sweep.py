@@ -113,7 +113,7 @@ def test_each_quarter_of_an_hour_the_rest_is_done(
     stage.s3.put_object(Bucket=BUCKET, Key=given_up.key(AT), Body=given_up.body(AT))
     stage.index.answers = [Answer(body=b'{"docs": [{"_id": "articles/deleted", "found": false}]}')]
 
-    handler.lambda_handler({"job": "rest"}, Context())
+    handler.lambda_handler({"job": "maintenance"}, Context())
 
     assert set(stage.documents("normal")) == {"stuck", "a"}
     assert [row and row.status for row in map(stage.row, (stuck, over, deleted))] == [
@@ -135,11 +135,11 @@ def test_failed_document_heals_when_the_live_lanes_are_quiet(stage: Stage) -> No
     a_minute_ago = time.time_ns() // 1_000_000 - 60_000
     stage.put("healing", status=Status.FAILED, next_attempt_ms=a_minute_ago)
 
-    handler.lambda_handler({"job": "rest"}, Context())
+    handler.lambda_handler({"job": "maintenance"}, Context())
     assert stage.documents("bulk") == []
     assert set(stage.documents("normal")) < set(stuck)
 
-    handler.lambda_handler({"job": "rest"}, Context())
+    handler.lambda_handler({"job": "maintenance"}, Context())
     assert stage.documents("bulk") == ["healing"]
 
 
@@ -149,7 +149,7 @@ def test_run_with_a_job_that_failed_is_an_error_of_the_function(stage: Stage) ->
     stage.s3.put_object(Bucket=BUCKET, Key="aws/lambda/odd", Body=b"{}")
 
     with pytest.raises(SweepError, match="replay: 1 batches, such as aws/lambda/odd"):
-        handler.lambda_handler({"job": "rest"}, Context())
+        handler.lambda_handler({"job": "maintenance"}, Context())
 
     assert stage.documents("normal") == ["stuck"]
 

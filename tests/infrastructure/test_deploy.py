@@ -111,7 +111,7 @@ def test_ticks_are_there_and_asleep_in_a_stage_that_is_switched_off(deployed: De
 
     assert rules == {
         'rate(1 minute){"job":"due"}': "DISABLED",
-        'rate(15 minutes){"job":"rest"}': "DISABLED",
+        'rate(15 minutes){"job":"maintenance"}': "DISABLED",
         'rate(1 minute){"job":"reconcile"}': "DISABLED",
     }
 

@@ -25,7 +25,7 @@ def test_sweep_runs_each_minute_and_every_quarter_of_an_hour(synthesized: Synthe
     """R29: parked tasks each minute, the rest every 15 minutes."""
     assert ticks(synthesized, "sweep") == {
         "rate(1 minute)": {"job": "due"},
-        "rate(15 minutes)": {"job": "rest"},
+        "rate(15 minutes)": {"job": "maintenance"},
     }
 
 

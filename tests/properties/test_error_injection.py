@@ -91,12 +91,12 @@ def run(trouble: Trouble) -> MemoryPipeline:
         pipeline.deliver_new,
         pipeline.reconcile,
         lambda: pipeline.sweep("due"),
-        lambda: pipeline.sweep("rest"),
+        lambda: pipeline.sweep("maintenance"),
         pipeline.drain,
     ):
         _safely(step)
     pipeline.clock.advance(2 * 24 * 3600)
-    _safely(lambda: pipeline.sweep("rest"))  # the tombstone is purged
+    _safely(lambda: pipeline.sweep("maintenance"))  # the tombstone is purged
     pipeline.read["articles"] = 0  # the stream comes again after a crash
     _safely(pipeline.drain)
     trouble.is_over = True
@@ -144,6 +144,6 @@ def test_failure_at_any_call_ends_every_document(error: BaseException, after: bo
             requeue.push(row.row_key, row.task.lane)
         pipeline.drain()
         pipeline.clock.advance(2 * 24 * 3600)
-        pipeline.sweep("rest")
+        pipeline.sweep("maintenance")
         assert searchable(pipeline) == {"a": "a second"}, number
         assert pipeline.row("b", source="articles") is None, number

@@ -117,7 +117,7 @@ class History:
             )
 
     def _sweep(self) -> None:
-        self.pipeline.sweep(self._random.choice(["due", "rest"]))
+        self.pipeline.sweep(self._random.choice(["due", "maintenance"]))
 
     def _wait(self) -> None:
         self.pipeline.clock.advance(self._random.choice([1, 60, 400, 1000]))

@@ -84,7 +84,7 @@ def test_aws_command_line_brings_a_dead_letter_back(articles: Articles, stack: L
     run_aws(stack, "sqs", "start-message-move-task", "--source-arn", arn)
 
     [row] = articles.wait(name)
-    # A redrive is a new life: attempts start anew.
+    # After a redrive attempts start again.
     assert row.progress.attempts == 1
     assert POISON in (articles.text(name) or "")
     until(

@@ -251,7 +251,7 @@ class _Zeros(HashedVectors):
 
 
 def test_zero_vector_is_a_provider_error() -> None:
-    """R12: the index would refuse it for good, though the document is not guilty."""
+    """R12: the index would refuse it for good, though the document is not the cause."""
     with (
         ModelServer(_Zeros()) as server,
         pytest.raises(FailureError, match="the provider is wrong: a vector is all zeros"),

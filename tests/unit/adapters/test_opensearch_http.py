@@ -100,7 +100,7 @@ def test_host_is_signed_for_without_credentials_only_here() -> None:
 def test_trouble_of_the_index_is_classified(
     http: OpenSearchHttp, scripted: ScriptedServer, answer: Answer, failure: Failure
 ) -> None:
-    """R12 R22: 429 charges nobody, 5xx and anything unreadable is the index's own trouble."""
+    """R12 R22: 429 is a free retry; with 5xx or an unreadable answer the index is unavailable."""
     scripted.answers = [answer]
 
     with pytest.raises(FailureError) as caught:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from functions.adapters.rate_limit_headers import UNTOLD_RESET_SECONDS, allowance
+from functions.adapters.rate_limit_headers import DEFAULT_RESET_SECONDS, allowance
 from functions.core.ports import Allowance, Budget
 
 
@@ -58,7 +58,7 @@ def test_reset_that_cannot_be_read_is_a_short_one(reset: str) -> None:
     """R23: what is left is worth knowing all the same."""
     headers = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": reset}
 
-    assert allowance(headers).requests == Budget(0, UNTOLD_RESET_SECONDS)
+    assert allowance(headers).requests == Budget(0, DEFAULT_RESET_SECONDS)
 
 
 @pytest.mark.parametrize("left", ["", "many", "-1", "nan", "inf"])

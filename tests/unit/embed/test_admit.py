@@ -74,7 +74,7 @@ def test_run_that_died_makes_a_suspect() -> None:
 
 
 def test_run_that_could_not_write_its_end_is_not_taken_for_dead() -> None:
-    """R22: a ledger that was down charges nobody: the message came back too soon for a death."""
+    """R22: a ledger that was down is a free retry: the message came back too soon for a crash."""
     row = died(receive_count=1, last_attempt_ms=NOW_MS + 300_000)
 
     admission = check(row, receive_count=2)

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from functions.core.ports import Allowance, Budget
-from functions.embed.pacing import UNTOLD, Pace, ready_ms
+from functions.embed.pacing import NO_HEADERS, Pace, ready_ms
 from tests.builders import NOW_MS, make_target
 
 ASKED_MS, ANSWERED_MS = NOW_MS, NOW_MS + 500
 
 
-def pace(allowance: Allowance = UNTOLD, tokens: int = 1000) -> Pace:
+def pace(allowance: Allowance = NO_HEADERS, tokens: int = 1000) -> Pace:
     return Pace(ASKED_MS, tokens, ANSWERED_MS, allowance)
 
 

@@ -53,7 +53,7 @@ def test_pause_stops_one_part_until_somebody_resumes_it(
     [line] = pause(deployment, target=None, part=str(part), reason="moving house")
 
     standing = control.read("default").breaker(part)
-    assert (standing.state, standing.reason, standing.told) == (
+    assert (standing.state, standing.reason, standing.is_logged) == (
         Circuit.PAUSED,
         "moving house",
         False,
@@ -85,7 +85,7 @@ def test_resumed_lanes_come_back_step_by_step(
         "key replaced",
         1,
     )
-    assert (standing.probes, standing.told) == (0, False)
+    assert (standing.probes, standing.is_logged) == (0, False)
 
 
 def test_target_at_work_cannot_be_resumed(deployment: Deployment) -> None:

@@ -26,7 +26,7 @@ def test_failed_document_is_tried_again_in_the_bulk_lane(world: World) -> None:
     """R30: its attempts and the start of its failing stay, so that healing has an end."""
     failed = world.fail("a", lane=Lane.HIGH)
 
-    world.run("rest")
+    world.run("maintenance")
 
     row = world.row(failed)
     assert world.tasks(Lane.BULK) == [row.task]
@@ -47,7 +47,7 @@ def test_lane_that_has_its_own_meaning_is_kept(world: World, lane: Lane, queue: 
     """R15 R30: a sequential source has one lane; a delete needs no provider."""
     failed = world.fail("a", lane=lane)
 
-    world.run("rest")
+    world.run("maintenance")
 
     assert world.tasks(queue) == [world.row(failed).task]
 
@@ -58,11 +58,11 @@ def test_healing_waits_until_the_live_lanes_are_quiet(world: World, lane: Lane) 
     failed = world.fail("a")
     world.fill(lane, QUIET_WAITING + 1)
 
-    world.run("rest")
+    world.run("maintenance")
     assert (world.row(failed), world.held_back()) == (failed, {Hold.BUSY})
 
     world.queues.receive(f"default/{lane}", 1)
-    world.run("rest")
+    world.run("maintenance")
     assert world.row(failed).status is Status.PENDING
 
 
@@ -72,11 +72,11 @@ def test_stage_that_is_never_quiet_heals_half_an_hour_later(world: World) -> Non
     world.fill(Lane.NORMAL, QUIET_WAITING + 1)
 
     world.clock.advance(OVERDUE_MS / 1000)
-    world.run("rest")
+    world.run("maintenance")
     assert world.row(failed) == failed
 
     world.clock.advance(1)
-    world.run("rest")
+    world.run("maintenance")
     assert world.tasks(Lane.BULK) == [world.row(failed).task]
 
 
@@ -95,7 +95,7 @@ def test_healing_comes_to_an_end_in_a_stage_that_is_never_quiet() -> None:
         pipeline.clock.advance(15 * 60)
         pipeline.reconcile()
         pipeline.sweep("due")
-        pipeline.sweep("rest")
+        pipeline.sweep("maintenance")
 
     [row] = pipeline.ledger.rows.values()
     assert row.status is Status.FAILED_MAX_RETRIES
@@ -106,7 +106,7 @@ def test_failed_delete_does_not_wait_for_a_quiet_hour(world: World) -> None:
     failed = world.fail("a", lane=Lane.DELETE)
     world.fill(Lane.NORMAL, QUIET_WAITING + 1)
 
-    world.run("rest")
+    world.run("maintenance")
 
     assert world.tasks(Lane.DELETE) == [world.row(failed).task]
 
@@ -118,7 +118,7 @@ def test_sequential_queue_is_a_live_lane(world: World) -> None:
         group = f"g{number}"
         world.queues.put("default/sequential-articles", "{}", group=group, deduplication_id=None)
 
-    world.run("rest")
+    world.run("maintenance")
 
     assert world.row(failed) == failed
 
@@ -129,7 +129,7 @@ def test_bulk_work_holds_healing_only_as_a_backlog(world: World, waiting: int) -
     failed = world.fail("a")
     world.fill(Lane.BULK, waiting)
 
-    world.run("rest")
+    world.run("maintenance")
 
     assert (world.row(failed).status is Status.PENDING) == (waiting == 1)
 
@@ -138,11 +138,11 @@ def test_healing_keeps_its_schedule(world: World) -> None:
     """R30: not before it is due."""
     failed = world.fail("a", in_ms=60_000)
 
-    world.run("rest")
+    world.run("maintenance")
     assert world.row(failed) == failed
 
     world.clock.advance(60)
-    world.run("rest")
+    world.run("maintenance")
     assert len(world.tasks(Lane.BULK)) == 1
 
 
@@ -152,7 +152,7 @@ def test_healing_waits_for_the_breaker(world: World, part: Part) -> None:
     failed = world.fail("a")
     world.switch(part, Circuit.REOPENING)
 
-    world.run("rest")
+    world.run("maintenance")
 
     assert (world.row(failed), world.held_back()) == (failed, {Hold.TROUBLED})
 
@@ -161,6 +161,6 @@ def test_document_that_failed_for_good_is_left_to_a_person(world: World) -> None
     """R24 R30: no schedule, no healing."""
     failed = world.fail("a", next_attempt_ms=None)
 
-    world.run("rest")
+    world.run("maintenance")
 
     assert world.row(failed) == failed

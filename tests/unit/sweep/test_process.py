@@ -32,10 +32,11 @@ def test_job_that_fails_keeps_no_other_from_running(world: World) -> None:
     failed = world.fail("a")
 
     with pytest.raises(SweepError) as caught:
-        world.run("rest")
+        world.run("maintenance")
 
     assert str(caught.value) == (
-        "sweep rest: stuck: store_unavailable: throttled; census: store_unavailable: throttled"
+        "sweep maintenance: stuck: store_unavailable: throttled;"
+        " census: store_unavailable: throttled"
     )
     assert world.row(failed).status is Status.PENDING
     assert world.telemetry.metrics["SweepJobsFailed"] == 2
@@ -44,7 +45,7 @@ def test_job_that_fails_keeps_no_other_from_running(world: World) -> None:
 
 def test_event_without_a_job_is_refused(world: World) -> None:
     """R29: an event that was changed by hand does not pass in silence."""
-    with pytest.raises(UnknownJobError, match="the event's job is 'du'; it is one of: due, rest"):
+    with pytest.raises(UnknownJobError, match="the event's job is 'du'; it is one of: due, m"):
         world.run("du")
 
 
@@ -68,8 +69,8 @@ def test_jobs_share_the_time_of_a_run() -> None:
     greedy, quick, last = (Slow(name, clock, s) for name, s in (("a", 30), ("b", 1), ("c", 0)))
     end_ms = clock() + 100_000
 
-    Sweep({"rest": (greedy, quick, last)}, MemoryTelemetry(), clock).run(
-        "rest", lambda: (end_ms - clock()) / 1000
+    Sweep({"maintenance": (greedy, quick, last)}, MemoryTelemetry(), clock).run(
+        "maintenance", lambda: (end_ms - clock()) / 1000
     )
 
     assert greedy.given == [pytest.approx((100 - FINISH_SECONDS) / 3)]
@@ -97,7 +98,7 @@ def test_waiting_failed_and_healing_documents_are_counted(world: World) -> None:
     world.put("stuck", queued_ms=world.clock() - DAY_MS, lane=Lane.BULK)
     world.fill(Lane.BULK, 1001)
 
-    world.run("rest")
+    world.run("maintenance")
 
     assert {n: world.telemetry.metrics[n] for n in world.telemetry.metrics if "Docu" in n} == {
         "ParkedDocuments": 1,
@@ -112,7 +113,7 @@ def test_count_that_was_cut_off_is_not_told(world: World) -> None:
     """R29: half a count would look like an improvement."""
     world.put("failed", status=Status.FAILED)
 
-    world.sweep().run("rest", lambda: FINISH_SECONDS)
+    world.sweep().run("maintenance", lambda: FINISH_SECONDS)
 
     assert "FailedDocuments" not in world.telemetry.metrics
     assert ("census_cut_off", {"group": "failed"}) in world.telemetry.events

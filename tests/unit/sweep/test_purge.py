@@ -21,8 +21,8 @@ def bury(world: World, name: str, *, age_ms: int = DAY_MS, **changes: Any) -> Le
     row = world.put(
         name, status=Status.DELETED, version=at_ms, queued_ms=at_ms, completed_ms=at_ms, **changes
     )
-    grave = tombstone(name, version=row.task.version)
-    world.indexes[row.task.target].write([grave], searchable_now=False)
+    stone = tombstone(name, version=row.task.version)
+    world.indexes[row.task.target].write([stone], searchable_now=False)
     return row
 
 
@@ -30,7 +30,7 @@ def test_old_tombstone_and_its_row_are_forgotten(world: World) -> None:
     """R07: after a day no run can be late."""
     row = bury(world, "a")
 
-    world.run("rest")
+    world.run("maintenance")
 
     assert (world.indexes["default"].entries, world.ledger.read([row.row_key])) == ({}, {})
     assert world.telemetry.metrics["TombstonesPurged"] == 1
@@ -40,7 +40,7 @@ def test_young_tombstone_stays(world: World) -> None:
     """R07: a late run still meets it."""
     row = bury(world, "a", age_ms=DAY_MS - 1)
 
-    world.run("rest")
+    world.run("maintenance")
 
     assert world.row(row) == row
     assert len(world.indexes["default"].entries) == 1
@@ -54,7 +54,7 @@ def test_skipped_and_failed_rows_are_kept(world: World) -> None:
         for status in (Status.SKIPPED, Status.FAILED, Status.COMPLETED)
     ]
 
-    world.run("rest")
+    world.run("maintenance")
 
     assert [world.row(row) for row in kept] == kept
 
@@ -65,7 +65,7 @@ def test_newer_tombstone_keeps_its_row(world: World) -> None:
     newer = tombstone("a", version=world.clock())
     world.indexes["default"].write([newer], searchable_now=False)
 
-    world.run("rest")
+    world.run("maintenance")
 
     assert world.row(row) == row
     assert list(world.indexes["default"].entries.values()) == [newer]
@@ -91,7 +91,7 @@ def test_row_that_comes_back_meanwhile_is_not_removed(world: World) -> None:
     """R31: only what stands as it was read."""
     row = bury(world, "a")
 
-    world.run("rest", indexes={"default": Returning(world, row)})
+    world.run("maintenance", indexes={"default": Returning(world, row)})
 
     assert world.row(row).status is Status.PENDING
 
@@ -111,7 +111,7 @@ def test_index_that_is_down_stops_only_its_own_target() -> None:
     indexes = {"default": Down(16), "other": world.indexes["other"]}
 
     with pytest.raises(SweepError, match="purge: target default: index_unavailable: no answer"):
-        world.run("rest", indexes=indexes)
+        world.run("maintenance", indexes=indexes)
 
     assert [world.row(row) for row in kept] == kept
     assert world.indexes["other"].entries == {}
@@ -122,7 +122,7 @@ def test_more_than_one_round_is_purged(world: World) -> None:
     for number in range(250):
         bury(world, f"d{number}")
 
-    world.run("rest")
+    world.run("maintenance")
 
     assert world.indexes["default"].entries == {}
     assert world.telemetry.metrics["TombstonesPurged"] == 250

@@ -37,7 +37,7 @@ def test_failed_change_becomes_a_task(world: World) -> None:
     """R29 R31: nothing that the stream gave up is lost."""
     set_aside(world, "one", written(world, {"id": "a", "body": "x"}, {"id": "b", "body": "y"}))
 
-    world.run("rest")
+    world.run("maintenance")
 
     assert {task.document_id for task in world.tasks(Lane.NORMAL)} == {"a", "b"}
     assert world.failed_changes.objects == {}
@@ -48,11 +48,11 @@ def test_replayed_change_never_overtakes_a_newer_one(world: World) -> None:
     """R04: positions decide, however late it comes."""
     old, new = written(world, {"id": "a", "body": "old"}, {"id": "a", "body": "new"})
     set_aside(world, "new", [new])
-    world.run("rest")
+    world.run("maintenance")
     [task] = world.tasks(Lane.NORMAL)
     set_aside(world, "old", [old])
 
-    world.run("rest")
+    world.run("maintenance")
 
     assert world.tasks(Lane.NORMAL) == [task]
     assert world.failed_changes.objects == {}
@@ -72,10 +72,10 @@ def test_change_that_the_ledger_does_not_take_is_kept(world: World) -> None:
     set_aside(world, "one", written(world, {"id": "a", "body": "x"}))
 
     with pytest.raises(SweepError, match="replay: 1 batches, such as one: store_unavailable"):
-        world.run("rest", ledger=ReadOnly())
+        world.run("maintenance", ledger=ReadOnly())
     assert list(world.failed_changes.objects) == ["one"]
 
-    world.run("rest")
+    world.run("maintenance")
     assert len(world.tasks(Lane.NORMAL)) == 1
     assert world.failed_changes.objects == {}
 
@@ -90,7 +90,7 @@ class Refusing(MemoryQueues):
 def test_change_that_the_queue_does_not_take_is_owed(world: World) -> None:
     """R31: the ledger has it, so that the minute's job sends it."""
     set_aside(world, "one", written(world, {"id": "a", "body": "x"}))
-    world.run("rest", queue=Refusing(world.clock))
+    world.run("maintenance", queue=Refusing(world.clock))
 
     world.clock.advance(60)
     world.run("due")
@@ -109,7 +109,7 @@ def test_unreadable_object_stops_no_other(world: World, body: bytes) -> None:
     set_aside(world, "good", written(world, {"id": "a", "body": "x"}))
 
     with pytest.raises(SweepError, match="bad: it is not an invocation record of a stream"):
-        world.run("rest")
+        world.run("maintenance")
 
     assert list(world.failed_changes.objects) == ["bad"]
     assert len(world.tasks(Lane.NORMAL)) == 1
@@ -122,7 +122,7 @@ def test_records_of_an_unknown_table_are_kept(world: World) -> None:
     set_aside(world, "one", [record | {"eventSourceARN": arn}])
 
     with pytest.raises(SweepError, match="no source has the table former-table"):
-        world.run("rest")
+        world.run("maintenance")
 
     assert list(world.failed_changes.objects) == ["one"]
 
@@ -133,7 +133,7 @@ def test_record_that_names_no_document_is_recorded(world: World) -> None:
     record["dynamodb"].pop("Keys")
     set_aside(world, "one", [record])
 
-    world.run("rest")
+    world.run("maintenance")
 
     [row] = world.ledger.read([RowKey("default/articles/stream record event-1")]).values()
     assert (row.status, row.outcome.reason) == (Status.FAILED, "the record has no Keys")

@@ -25,7 +25,7 @@ def test_row_without_a_message_is_sent_again_as_an_attempt(world: World, status:
     """R29: lost by the queue, or orphaned by a run that died; its history tells it."""
     lost = lose(world, status=status, attempts=1)
 
-    world.run("rest")
+    world.run("maintenance")
 
     row = world.row(lost)
     assert world.tasks(Lane.NORMAL) == [row.task]
@@ -48,7 +48,7 @@ def test_row_that_was_touched_is_not_stuck(world: World, changes: dict[str, int]
     times = {"queued_ms": now_ms - 3 * DAY_MS} | {n: now_ms + at for n, at in changes.items()}
     row = world.put("a", **times)
 
-    world.run("rest")
+    world.run("maintenance")
 
     assert world.row(row) == row
 
@@ -58,7 +58,7 @@ def test_stuck_row_is_exhausted_in_the_end(world: World) -> None:
     lost = lose(world)
     sent = []
     for _ in range(10):
-        world.run("rest")
+        world.run("maintenance")
         world.clock.advance(DAY_MS / 1000)
         sent.append(world.telemetry.metrics["TasksRequeued"])
 
@@ -80,7 +80,7 @@ def test_limit_is_that_of_the_documents_type() -> None:
     world = World(targets=(make_target(retry=retry),))
     lost = lose(world, type="archive", attempts=2)
 
-    world.run("rest")
+    world.run("maintenance")
 
     assert world.row(lost).status is Status.FAILED_MAX_RETRIES
 
@@ -90,10 +90,10 @@ def test_row_is_not_closed_before_the_world_is_told(world: World) -> None:
     lost = lose(world, attempts=5)
     world.announcer.refuses = 1
 
-    world.run("rest")
+    world.run("maintenance")
     assert (world.row(lost), world.announcer.events) == (lost, [])
 
-    world.run("rest")
+    world.run("maintenance")
     assert world.row(lost).status is Status.FAILED_MAX_RETRIES
     assert len(world.announcer.events) == 1
 
@@ -105,7 +105,7 @@ def test_backlog_is_not_requeued_to_its_own_tail(world: World) -> None:
     world.fill(Lane.BULK, MAX_WAITING + 1)
 
     for _ in range(3):
-        world.run("rest")
+        world.run("maintenance")
 
     assert world.row(waiting) == waiting
     assert world.queues.depth("default/bulk") == MAX_WAITING + 1
@@ -120,7 +120,7 @@ def test_outage_of_days_charges_nobody(world: World, part: Part, state: Circuit)
     waiting = lose(world)
     world.switch(part, state)
 
-    world.run("rest")
+    world.run("maintenance")
 
     assert world.row(waiting) == waiting
     assert world.held_back() == {Hold.TROUBLED}
@@ -128,17 +128,17 @@ def test_outage_of_days_charges_nobody(world: World, part: Part, state: Circuit)
 
 @pytest.mark.parametrize("part", [Part.PROVIDER, Part.INDEX])
 def test_time_behind_a_breaker_does_not_count(world: World, part: Part) -> None:
-    """R24 R25 R29: a stage that was paused for days charges nobody when it comes back."""
+    """R24 R25 R29: a stage that was paused for days spends no attempt when it is resumed."""
     waiting = lose(world)
     world.clock.advance(2 * DAY_MS / 1000)
     world.switch(part, Circuit.CLOSED)
 
     world.clock.advance(DAY_MS / 1000 - 1)
-    world.run("rest")
+    world.run("maintenance")
     assert (world.row(waiting), world.held_back()) == (waiting, {Hold.RELEASED})
 
     world.clock.advance(1)
-    world.run("rest")
+    world.run("maintenance")
     assert world.row(waiting).progress.attempts == 1
 
 
@@ -148,6 +148,6 @@ def test_mass_of_stuck_rows_has_a_canary(world: World) -> None:
     for number in range(30):
         world.put(f"d{number}", queued_ms=world.clock() - DAY_MS)
 
-    world.run("rest")
+    world.run("maintenance")
 
     assert world.telemetry.metrics["TasksRequeued"] == 1

@@ -187,7 +187,7 @@ def test_answers_of_the_right_shape_with_wrong_contents(
 def test_poison_hits_only_requests_with_its_marker(
     server: ModelServer, client: openai.OpenAI
 ) -> None:
-    """R10: bisecting a refused request leads to the guilty input."""
+    """R10: bisecting a refused request leads to the rejected input."""
     server.faults(Fault(FaultKind.POISON, marker="thr"))
 
     assert client.embeddings.create(model=MODEL, input=TEXTS[:2]).data
