@@ -1,24 +1,19 @@
 """What looks after the pipeline: sweep and breaker, each with what it may do."""
 
-from collections.abc import Mapping
-
 from aws_cdk import Stack
 from aws_cdk import aws_lambda as lambda_
 
-from functions.core.settings import GuardedTarget
 from infrastructure import grants
 from infrastructure.breaker_function import BreakerFunction
-from infrastructure.event_bus import bus_arns, bus_name
-from infrastructure.function_environment import breaker_environment, sweep_environment
+from infrastructure.embed_function import EmbedFunction
+from infrastructure.event_bus import bus_arns
 from infrastructure.grants import allow
 from infrastructure.pipeline_parts import PipelineParts
 from infrastructure.sweep_function import SweepFunction
 
 
-def add_sweep(
-    stack: Stack, parts: PipelineParts, *, code: lambda_.Code, enqueue: Mapping[str, str]
-) -> SweepFunction:
-    """Add sweep; it does enqueue's work too, so it gets enqueue's variables."""
+def add_sweep(stack: Stack, parts: PipelineParts, *, code: lambda_.Code) -> SweepFunction:
+    """Add sweep."""
     config = parts.config
     sweep = SweepFunction(
         stack,
@@ -26,18 +21,14 @@ def add_sweep(
         stage=parts.stage,
         config=config,
         code=code,
-        environment=sweep_environment(
-            enqueue=enqueue,
-            index_endpoint=parts.index.endpoint,
-            failed_changes_bucket=parts.failed.bucket.bucket_name,
-            event_bus=bus_name(config),
-            stuck_hours=config.stuck_hours,
-        ),
+        environment=parts.environments.sweep(),
     )
     table = parts.ledger.table.table_arn
     queues = [arn for target in parts.targets.values() for arn in target.lanes.arns()]
     # What it removes, it asks for first.
-    calls = [f"{t.settings.index}/{c}" for t in parts.targets.values() for c in ("_bulk", "_mget")]
+    calls = [
+        f"{t.index}/{c}" for t in parts.environments.targets.values() for c in ("_bulk", "_mget")
+    ]
     allow(sweep.role, grants.LIST_ROWS, [parts.ledger.index_arn])
     allow(sweep.role, grants.SWAP_ROWS, [table])
     allow(sweep.role, grants.REMOVE_ROWS, [table])
@@ -64,9 +55,9 @@ def add_breaker(stack: Stack, parts: PipelineParts, *, code: lambda_.Code) -> Br
         stage=parts.stage,
         config=parts.config,
         code=code,
-        environment=breaker_environment(
-            ledger_table=parts.ledger.table.table_name,
-            targets=tuple(_guarded(name, parts) for name in parts.targets),
+        environment=parts.environments.breaker(
+            {name: embed.function.function_name for name, embed in parts.embeds.items()},
+            {name: _switched_on(embed, parts) for name, embed in parts.embeds.items()},
         ),
     )
     mappings = [m for embed in parts.embeds.values() for m in embed.mappings.values()]
@@ -89,12 +80,6 @@ def add_breaker(stack: Stack, parts: PipelineParts, *, code: lambda_.Code) -> Br
     return breaker
 
 
-def _guarded(name: str, parts: PipelineParts) -> GuardedTarget:
-    embed = parts.embeds[name]
+def _switched_on(embed: EmbedFunction, parts: PipelineParts) -> dict[str, str]:
     mappings = embed.mappings if parts.config.enabled else {}
-    return GuardedTarget(
-        name=name,
-        embed_function=embed.function.function_name,
-        mappings={queue: mapping.event_source_mapping_id for queue, mapping in mappings.items()},
-        settings=parts.targets[name].settings.breaker,
-    )
+    return {queue: mapping.event_source_mapping_id for queue, mapping in mappings.items()}

@@ -4,19 +4,16 @@ import difflib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from annotated_types import Ge, Gt, Le
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 Path = tuple[str | int, ...]
-
-
-class ConfigModel(BaseModel):
-    """A part of cdk.json. Each field's description says what is allowed; mistakes quote it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ def _mistake(details: ErrorDetails, model: type[BaseModel]) -> Mistake:
     path = _path(details)
     if details["type"] == "extra_forbidden":
         return Mistake(path, "unknown key", _known_keys(model, path))
-    return Mistake(path, _wrong(details), _allowed(model, path))
+    return Mistake(path, _wrong(details), _walk(model, path)[1])
 
 
 def _path(details: ErrorDetails) -> Path:
@@ -81,22 +78,47 @@ def _known_keys(model: type[BaseModel], path: Path) -> str:
     return f"did you mean {near[0]}?" if near else f"allowed are {', '.join(known)}"
 
 
-def _allowed(model: type[BaseModel], path: Path) -> str:
-    return _walk(model, path)[1]
+def allowed(field: FieldInfo) -> str:
+    """Say what a setting takes: by its type and bounds, and what its description adds."""
+    found = _choices(_bare(field.annotation)) or _range(field.metadata)
+    description = field.description or "..."
+    return found + description[3:] if description.startswith("...") else description
+
+
+def _choices(annotation: Any) -> str:
+    if _is_model(annotation):
+        return f"{{{', '.join(annotation.model_fields)}}}"
+    values = ("true", "false") if annotation is bool else get_args(annotation)
+    if isinstance(annotation, type) and issubclass(annotation, StrEnum):
+        values = tuple(annotation)
+    elif annotation is not bool and get_origin(annotation) is not Literal:
+        return ""
+    *most, last = map(str, values)
+    return f"{', '.join(most)} or {last}"
+
+
+def _range(metadata: Iterable[Any]) -> str:
+    limits = {type(limit): limit for limit in metadata}
+    most = limits[Le].le if Le in limits else None
+    if Gt in limits:
+        return f"above {limits[Gt].gt}, at most {most}"
+    least = limits[Ge].ge if Ge in limits else None
+    return f"at least {least}" if most is None else f"{least} to {most}"
 
 
 def _walk(model: type[BaseModel], path: Path) -> tuple[Any, str]:
-    """Follow a path through the annotations; return the last one and the nearest description."""
+    """Follow a path through the annotations; return the last one and what its field allows."""
     annotation: Any = model
-    description = "an object"
+    rule = "an object"
     for part in path:
         if _is_model(annotation) and part in annotation.model_fields:
             field = annotation.model_fields[part]
-            annotation, description = _bare(field.annotation), field.description or description
-        elif get_origin(annotation) in (dict, tuple, Mapping):
-            inner = get_args(annotation)
-            annotation = _bare(inner[1] if get_origin(annotation) is dict else inner[0])
-    return annotation, description
+            annotation, rule = _bare(field.annotation), allowed(field)
+        elif get_origin(annotation) in (dict, Mapping):
+            annotation = _bare(get_args(annotation)[1])
+        elif get_origin(annotation) is tuple:
+            annotation = _bare(get_args(annotation)[0])
+    return annotation, rule
 
 
 def _bare(annotation: Any) -> Any:

@@ -3,20 +3,15 @@
 from collections.abc import Iterator
 
 from functions.core.lane import lanes_of, queue_name
-from functions.core.settings import GuardedTarget
 from infrastructure.config_mistakes import Mistake
-from infrastructure.event_bus import bus_name
 from infrastructure.function_environment import (
-    breaker_environment,
-    embed_environment,
-    enqueue_environment,
-    source_settings,
-    sweep_environment,
-    target_settings,
+    Environments,
+    Made,
+    Variables,
     telemetry_environment,
 )
 from infrastructure.resource_names import lane_queue_name
-from infrastructure.stage_config import StageConfig, index_name
+from infrastructure.stage_config import StageConfig
 
 # https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 ENVIRONMENT_BYTES = 4096
@@ -45,59 +40,32 @@ def large_environments(stage: str, config: StageConfig) -> Iterator[Mistake]:
             )
 
 
-def _expected_environments(stage: str, config: StageConfig) -> dict[str, dict[str, str]]:
-    sources = {
-        name: source_settings(
-            name, source, table=source.table.name if source.table else _GENERATED_NAME
-        )
-        for name, source in config.sources.items()
-    }
-    targets = {
-        name: target_settings(
-            name, target, index=index_name(stage, name, target), workers=config.reserve_of(name)
-        )
-        for name, target in config.targets.items()
-    }
-    queues = {name: _expected_queues(stage, config, name) for name in targets}
-    enqueue = enqueue_environment(
-        ledger_table=_GENERATED_NAME,
-        sources=tuple(sources.values()),
-        targets=tuple(targets.values()),
-        queues=queues,
-    )
-    embeds = {
-        f"embed of target {name}": embed_environment(
+def _expected_environments(stage: str, config: StageConfig) -> dict[str, Variables]:
+    queues = {name: _expected_queues(stage, config, name) for name in config.targets}
+    environments = Environments(
+        stage,
+        config,
+        Made(
             ledger_table=_GENERATED_NAME,
-            sources=tuple(sources[source] for source in config.sources_of(name)),
-            target=target,
-            queues=queues[name],
             index_endpoint=_GENERATED_ADDRESS,
-            api_key_secret=_GENERATED_ADDRESS,
             stash_bucket=_GENERATED_NAME,
-            event_bus=bus_name(config),
-        )
-        for name, target in targets.items()
-    }
-    sweep = sweep_environment(
-        enqueue=enqueue,
-        index_endpoint=_GENERATED_ADDRESS,
-        failed_changes_bucket=_GENERATED_NAME,
-        event_bus=bus_name(config),
-        stuck_hours=config.stuck_hours,
-    )
-    breaker = breaker_environment(
-        ledger_table=_GENERATED_NAME,
-        targets=tuple(
-            GuardedTarget(
-                name=name,
-                embed_function=_GENERATED_NAME,
-                mappings=dict.fromkeys(queues[name], _MAPPING_ID),
-                settings=target.breaker,
-            )
-            for name, target in targets.items()
+            failed_changes_bucket=_GENERATED_NAME,
+            tables={
+                name: source.table.name if source.table else _GENERATED_NAME
+                for name, source in config.sources.items()
+            },
+            queues=queues,
+            secrets=dict.fromkeys(config.targets, _GENERATED_ADDRESS),
         ),
     )
-    return {"enqueue": enqueue, **embeds, "sweep": sweep, "breaker": breaker}
+    mappings = {name: dict.fromkeys(found, _MAPPING_ID) for name, found in queues.items()}
+    functions = dict.fromkeys(config.targets, _GENERATED_NAME)
+    return {
+        "enqueue": environments.enqueue(),
+        **{f"embed of target {name}": environments.embed(name) for name in config.targets},
+        "sweep": environments.sweep(),
+        "breaker": environments.breaker(functions, mappings),
+    }
 
 
 def _expected_queues(stage: str, config: StageConfig, target: str) -> dict[str, str]:

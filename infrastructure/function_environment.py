@@ -2,117 +2,123 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
 
 from functions.core.names import METRICS_NAMESPACE
-from functions.core.settings import GuardedTarget, SourceSettings, TargetSettings
+from functions.core.settings import (
+    BreakerFunctionSettings,
+    EmbedSettings,
+    EnqueueSettings,
+    Environment,
+    GuardedTarget,
+    SourceSettings,
+    SweepSettings,
+    TargetSettings,
+)
+from infrastructure.event_bus import bus_name
 from infrastructure.source_config import SourceConfig
+from infrastructure.stage_config import StageConfig, index_name
 from infrastructure.target_config import TargetConfig
+
+Variables = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Made:
+    """What is known of a stage only once AWS has made it."""
+
+    ledger_table: str
+    index_endpoint: str
+    stash_bucket: str
+    failed_changes_bucket: str
+    tables: Mapping[str, str]  # by source
+    queues: Mapping[str, Mapping[str, str]]  # URLs by target and queue
+    secrets: Mapping[str, str]  # by target
+
+
+class Environments:
+    """The settings of one stage as its functions read them."""
+
+    def __init__(self, stage: str, config: StageConfig, made: Made) -> None:
+        self._config = config
+        self._made = made
+        self.sources = {
+            name: source_settings(name, source, table=made.tables[name])
+            for name, source in config.sources.items()
+        }
+        self.targets = {
+            name: target_settings(
+                name, target, index=index_name(stage, name, target), workers=config.reserve_of(name)
+            )
+            for name, target in config.targets.items()
+        }
+
+    def enqueue(self) -> Variables:
+        return self._variables(EnqueueSettings)
+
+    def sweep(self) -> Variables:
+        return self._variables(SweepSettings)
+
+    def embed(self, target: str) -> Variables:
+        return self._variables(
+            EmbedSettings,
+            sources=tuple(self.sources[name] for name in self._config.sources_of(target)),
+            target=self.targets[target],
+            queues=self._made.queues[target],
+            api_key_secret=self._made.secrets[target],
+        )
+
+    def breaker(
+        self, embed_functions: Mapping[str, str], mappings: Mapping[str, Mapping[str, str]]
+    ) -> Variables:
+        """Name each target's embed function, and its mappings by queue."""
+        targets = tuple(
+            GuardedTarget(
+                name=name,
+                embed_function=embed_functions[name],
+                mappings=dict(mappings[name]),
+                settings=target.breaker,
+            )
+            for name, target in self.targets.items()
+        )
+        return self._variables(BreakerFunctionSettings, targets=targets)
+
+    def _variables(self, reader: type[Environment], **own: object) -> Variables:
+        known = {
+            **vars(self._made),
+            "sources": tuple(self.sources.values()),
+            "targets": tuple(self.targets.values()),
+            "event_bus": bus_name(self._config),
+            **own,
+        }
+        # What is neither made nor derived is a setting of the stage by the same name.
+        return {
+            name.upper(): _text(known[name] if name in known else getattr(self._config, name))
+            for name in reader.model_fields
+        }
 
 
 def source_settings(name: str, source: SourceConfig, *, table: str) -> SourceSettings:
-    return SourceSettings(
-        name=name,
-        table=table,
-        key=tuple(source.key),
-        text=source.text,
-        type_attribute=source.type_attribute,
-        default_type=source.default_type,
-        metadata=source.metadata,
-        priority_attribute=source.priority_attribute,
-        skip_attribute=source.skip_attribute,
-        ordering=source.ordering,
-        targets=source.targets,
-    )
+    """Derive what the functions read of a source."""
+    own = {"name": name, "table": table, "key": tuple(source.key)}
+    return SourceSettings.model_validate({**_shared(source, SourceSettings), **own})
 
 
 def target_settings(name: str, target: TargetConfig, *, index: str, workers: int) -> TargetSettings:
-    return TargetSettings(
-        name=name,
-        provider=target.provider,
-        base_url=target.base_url,
-        api_version=target.api_version,
-        model=target.model,
-        dimensions=target.vector_dimensions,
-        chunk_tokens=target.chunk_tokens,
-        max_chunks=target.max_chunks,
-        tokens_per_request=target.tokens_per_request,
-        max_entry_mb=target.max_entry_mb,
-        index=index,
-        requests_per_minute=target.requests_per_minute,
-        tokens_per_minute=target.tokens_per_minute,
-        workers=workers,
-        retry=target.retry.settings,
-        breaker=target.breaker.settings,
-    )
-
-
-def enqueue_environment(
-    *,
-    ledger_table: str,
-    sources: tuple[SourceSettings, ...],
-    targets: tuple[TargetSettings, ...],
-    queues: Mapping[str, Mapping[str, str]],
-) -> dict[str, str]:
-    return {
-        "LEDGER_TABLE": ledger_table,
-        "SOURCES": _json([_given(source) for source in sources]),
-        "TARGETS": _json([_given(target) for target in targets]),
-        "QUEUES": _json(queues),
+    """Derive what the functions read of a target."""
+    own = {
+        "name": name,
+        "dimensions": target.vector_dimensions,
+        "index": index,
+        "workers": workers,
     }
+    return TargetSettings.model_validate({**_shared(target, TargetSettings), **own})
 
 
-def embed_environment(
-    *,
-    ledger_table: str,
-    sources: tuple[SourceSettings, ...],
-    target: TargetSettings,
-    queues: Mapping[str, str],
-    index_endpoint: str,
-    api_key_secret: str,
-    stash_bucket: str,
-    event_bus: str,
-) -> dict[str, str]:
-    return {
-        "LEDGER_TABLE": ledger_table,
-        "SOURCES": _json([_given(source) for source in sources]),
-        "TARGET": compact(target),
-        "QUEUES": _json(queues),
-        "INDEX_ENDPOINT": index_endpoint,
-        "API_KEY_SECRET": api_key_secret,
-        "STASH_BUCKET": stash_bucket,
-        "EVENT_BUS": event_bus,
-    }
-
-
-def sweep_environment(
-    *,
-    enqueue: Mapping[str, str],
-    index_endpoint: str,
-    failed_changes_bucket: str,
-    event_bus: str,
-    stuck_hours: float,
-) -> dict[str, str]:
-    """Add to what enqueue knows: sweep does its work too, on changes that failed."""
-    return {
-        **enqueue,
-        "INDEX_ENDPOINT": index_endpoint,
-        "FAILED_CHANGES_BUCKET": failed_changes_bucket,
-        "EVENT_BUS": event_bus,
-        "STUCK_HOURS": f"{stuck_hours:g}",
-    }
-
-
-def breaker_environment(*, ledger_table: str, targets: tuple[GuardedTarget, ...]) -> dict[str, str]:
-    return {
-        "LEDGER_TABLE": ledger_table,
-        "TARGETS": _json([_given(target) for target in targets]),
-    }
-
-
-def telemetry_environment(*, function: str, stage: str, log_level: str) -> dict[str, str]:
+def telemetry_environment(*, function: str, stage: str, log_level: str) -> Variables:
     """Name the service, the metric namespace and the stage that Powertools puts on its output."""
     return {
         "POWERTOOLS_SERVICE_NAME": function,
@@ -124,13 +130,25 @@ def telemetry_environment(*, function: str, stage: str, log_level: str) -> dict[
 
 def compact(settings: BaseModel) -> str:
     """Write settings as JSON, without what is as usual."""
-    return _json(_given(settings))
+    return _text(settings)
 
 
-def _given(settings: BaseModel) -> dict[str, Any]:
+def _shared(config: BaseModel, settings: type[BaseModel]) -> dict[str, Any]:
+    return config.model_dump(include=set(settings.model_fields), exclude_defaults=True)
+
+
+def _text(value: object) -> str:
+    match value:
+        case str():
+            return value
+        case float():
+            return f"{value:g}"
+        case _:
+            return json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"))
+
+
+def _plain(value: Any) -> Any:
     # The models know their defaults; Lambda's 4 KB are for what differs from them.
-    return settings.model_dump(mode="json", exclude_defaults=True)
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", exclude_defaults=True)
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value

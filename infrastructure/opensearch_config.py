@@ -6,7 +6,8 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
-from infrastructure.config_mistakes import ConfigError, ConfigModel, Mistake
+from functions.core.frozen import Frozen
+from infrastructure.config_mistakes import ConfigError, Mistake
 from infrastructure.target_config import is_safe_address
 
 _DOMAIN_ARN = r"^arn:aws[a-z-]*:es:[a-z0-9-]+:\d{12}:domain/[a-z][a-z0-9-]{2,27}$"
@@ -14,16 +15,16 @@ _SERVICE_HOST = re.compile(r"\.es\.amazonaws\.com(\.cn)?$|\.aos\.[a-z0-9-]+\.on\
 _SERVERLESS_HOST = re.compile(r"\.aoss\.(amazonaws\.com|[a-z0-9-]+\.on\.aws)$")
 
 
-class DedicatedMastersConfig(ConfigModel):
+class DedicatedMastersConfig(Frozen):
     """Nodes that manage the cluster and hold no data."""
 
     instance_type: str = Field(
         "m7g.medium.search", pattern=r"\.search$", description="a type such as m7g.medium.search"
     )
-    count: Literal[3, 5] = Field(3, description="3 or 5")
+    count: Literal[3, 5] = 3
 
 
-class DomainConfig(ConfigModel):
+class DomainConfig(Frozen):
     """A domain that the stack makes and owns."""
 
     version: str = Field(
@@ -37,10 +38,8 @@ class DomainConfig(ConfigModel):
     instance_count: int = Field(
         1, ge=1, le=80, description="1, or a multiple of 2 or 3 (one zone for each), at most 80"
     )
-    volume_gb: int = Field(10, ge=10, le=16_384, description="10 to 16384 for each instance")
-    dedicated_masters: DedicatedMastersConfig | None = Field(
-        None, description="{instance_type, count}"
-    )
+    volume_gb: int = Field(10, ge=10, le=16_384, description="... for each instance")
+    dedicated_masters: DedicatedMastersConfig | None = None
 
     @property
     def zones(self) -> int:
@@ -63,7 +62,7 @@ class DomainConfig(ConfigModel):
         return self
 
 
-class OpenSearchConfig(ConfigModel):
+class OpenSearchConfig(Frozen):
     """Where the entries go."""
 
     endpoint: str | None = Field(
@@ -74,7 +73,7 @@ class OpenSearchConfig(ConfigModel):
         pattern=_DOMAIN_ARN,
         description="arn:aws:es:<region>:<account>:domain/<name>, the domain behind the endpoint",
     )
-    domain: DomainConfig | None = Field(None, description="{instance_type, instance_count, ...}")
+    domain: DomainConfig | None = None
 
     @property
     def default_replicas(self) -> int:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from constructs import Construct
 
-from functions.core.settings import TargetSettings
 from infrastructure.api_key import ApiKey
 from infrastructure.embed_function import EmbedFunction
 from infrastructure.failed_changes import FailedChanges
+from infrastructure.function_environment import Environments
 from infrastructure.lanes import Lanes
 from infrastructure.ledger import Ledger
 from infrastructure.stage_config import StageConfig
@@ -20,7 +20,6 @@ class TargetParts:
     """What the stack makes for one target."""
 
     scope: Construct
-    settings: TargetSettings
     lanes: Lanes
     key: ApiKey
 
@@ -30,6 +29,7 @@ class PipelineParts:
     """The pipeline from source to index, whole."""
 
     stage: str
+    environments: Environments
     config: StageConfig
     ledger: Ledger
     targets: Mapping[str, TargetParts]

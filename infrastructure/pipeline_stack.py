@@ -15,12 +15,7 @@ from infrastructure.embed_function import EmbedFunction
 from infrastructure.enqueue_function import EnqueueFunction
 from infrastructure.event_bus import bus_arns, bus_name
 from infrastructure.failed_changes import FailedChanges
-from infrastructure.function_environment import (
-    embed_environment,
-    enqueue_environment,
-    source_settings,
-    target_settings,
-)
+from infrastructure.function_environment import Environments, Made
 from infrastructure.grants import allow
 from infrastructure.health_alarms import watch_health
 from infrastructure.lanes import Lanes
@@ -29,7 +24,7 @@ from infrastructure.outputs import Outputs
 from infrastructure.pipeline_parts import PipelineParts, TargetParts
 from infrastructure.resource_names import pascal, stack_name
 from infrastructure.source_table import SourceTable, source_table
-from infrastructure.stage_config import StageConfig, index_name
+from infrastructure.stage_config import StageConfig
 from infrastructure.stash import Stash
 from infrastructure.vector_index import VectorIndex
 
@@ -58,28 +53,32 @@ class PipelineStack(Stack):
             name: source_table(tables, pascal(name), source=source, config=config)
             for name, source in config.sources.items()
         }
-        self._sources = {
-            name: source_settings(name, source, table=self._tables[name].name)
-            for name, source in config.sources.items()
-        }
         self._targets = {name: self._target(name) for name in config.targets}
         self._failed = FailedChanges(self, "FailedChanges", config=config)
-        self._enqueue_variables = enqueue_environment(
-            ledger_table=self._ledger.table.table_name,
-            sources=tuple(self._sources.values()),
-            targets=tuple(target.settings for target in self._targets.values()),
-            queues={name: target.lanes.urls for name, target in self._targets.items()},
-        )
-        self._enqueue(code["enqueue"])
         self._index = VectorIndex(
             self, "Index", stage=stage, config=config, code=code["index_setup"]
         )
         self._stash = Stash(self, "Stash", config=config)
+        self._environments = Environments(
+            stage,
+            config,
+            Made(
+                ledger_table=self._ledger.table.table_name,
+                index_endpoint=self._index.endpoint,
+                stash_bucket=self._stash.bucket.bucket_name,
+                failed_changes_bucket=self._failed.bucket.bucket_name,
+                tables={name: table.name for name, table in self._tables.items()},
+                queues={name: target.lanes.urls for name, target in self._targets.items()},
+                secrets={name: target.key.arn for name, target in self._targets.items()},
+            ),
+        )
+        self._enqueue(code["enqueue"])
         embeds = {name: self._embed(name, code["embed"]) for name in self._targets}
         self._finish_index()
         self._care(
             PipelineParts(
                 stage=stage,
+                environments=self._environments,
                 config=config,
                 ledger=self._ledger,
                 targets=self._targets,
@@ -106,13 +105,7 @@ class PipelineStack(Stack):
         )
         self._alarms.watch_lanes(name, lanes)
         key = api_key(scope, "ApiKey", target_name=name, target=config, config=self._config)
-        settings = target_settings(
-            name,
-            config,
-            index=index_name(self._stage, name, config),
-            workers=self._config.reserve_of(name),
-        )
-        return TargetParts(scope, settings, lanes, key)
+        return TargetParts(scope, lanes, key)
 
     def _enqueue(self, code: lambda_.Code) -> None:
         failed = self._failed
@@ -122,12 +115,12 @@ class PipelineStack(Stack):
             stage=self._stage,
             config=self._config,
             code=code,
-            environment=self._enqueue_variables,
+            environment=self._environments.enqueue(),
         )
         for name, source in self._config.sources.items():
             table = self._tables[name]
             enqueue.read(name, table, stream=source.stream, failed=failed.bucket)
-            self._outputs.add_source(self._sources[name], table, enqueue)
+            self._outputs.add_source(self._environments.sources[name], table, enqueue)
         queues = [q for target in self._targets.values() for q in target.lanes.queues.values()]
         allow(enqueue.role, grants.READ_STREAM, [t.stream_arn for t in self._tables.values()])
         allow(enqueue.role, grants.DECRYPT, _keys(*self._tables.values()))
@@ -149,6 +142,7 @@ class PipelineStack(Stack):
 
     def _embed(self, name: str, code: lambda_.Code) -> EmbedFunction:
         target = self._targets[name]
+        settings = self._environments.targets[name]
         fed_by = tuple(self._config.sources_of(name))
         embed = EmbedFunction(
             target.scope,
@@ -157,16 +151,7 @@ class PipelineStack(Stack):
             config=self._config,
             target_name=name,
             code=code,
-            environment=embed_environment(
-                ledger_table=self._ledger.table.table_name,
-                sources=tuple(self._sources[source] for source in fed_by),
-                target=target.settings,
-                queues=target.lanes.urls,
-                index_endpoint=self._index.endpoint,
-                api_key_secret=target.key.arn,
-                stash_bucket=self._stash.bucket.bucket_name,
-                event_bus=bus_name(self._config),
-            ),
+            environment=self._environments.embed(name),
         )
         embed.read(target.lanes, after=self._index.indexes[name])
         tables = [self._tables[source] for source in fed_by]
@@ -190,17 +175,17 @@ class PipelineStack(Stack):
             [self._stash.objects_arn],
             wildcard_reason="The stash has one object per row, named by the row's hash.",
         )
-        index = target.settings.index
+        index = settings.index
         paths = self._index.paths(f"{index}/_mget", f"{index}/_bulk")
         allow(embed.role, grants.READ_AND_WRITE_ENTRIES, paths)
         self._alarms.watch_function(
             f"embed-{name}", embed.function, effect="Tasks wait in their lanes and are tried again."
         )
-        self._outputs.add_target(target.settings, lanes=target.lanes, embed=embed, key=target.key)
+        self._outputs.add_target(settings, lanes=target.lanes, embed=embed, key=target.key)
         return embed
 
     def _care(self, parts: PipelineParts, code: Mapping[str, lambda_.Code]) -> None:
-        sweep = add_sweep(self, parts, code=code["sweep"], enqueue=self._enqueue_variables)
+        sweep = add_sweep(self, parts, code=code["sweep"])
         breaker = add_breaker(self, parts, code=code["breaker"])
         self._alarms.watch_function(
             "sweep",
@@ -221,8 +206,8 @@ class PipelineStack(Stack):
 
     def _finish_index(self) -> None:
         setup = self._index.setup
-        for target in self._targets.values():
-            alias = target.settings.index
+        for target in self._environments.targets.values():
+            alias = target.index
             mapping = self._index.paths(f"{alias}/_mapping")
             # A new index stands behind its alias, under the alias's name and a number.
             allow(setup.role, grants.READ_MAPPING, mapping)

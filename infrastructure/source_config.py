@@ -5,23 +5,17 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from functions.core.settings import MetadataType, Ordering
-from infrastructure.config_mistakes import ConfigError, ConfigModel, Mistake
+from functions.core.frozen import Frozen
+from functions.core.settings import Attribute, Ordering, SourceOptions
+from infrastructure.config_mistakes import ConfigError, Mistake
 
-# Each part begins with a letter, so that two names never share one output name.
-NAME_PATTERN = r"^[a-z][a-z0-9]*(-[a-z][a-z0-9]*)*$"
-Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=32)]
-NAME_RULE = "lower-case words joined by hyphens, each begins with a letter, at most 32 characters"
-
-Attribute = Annotated[str, StringConstraints(min_length=1, max_length=255)]
-MetadataField = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,254}$")]
 KeyArn = Annotated[str, StringConstraints(pattern=r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/.+$")]
 
 _TABLE_ARN = r"^arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:\d{12}:table/[A-Za-z0-9_.-]{3,255}$"
 _STREAM_ARN = r"^arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:\d{12}:table/[A-Za-z0-9_.-]{3,255}/stream/.+$"
 
 
-class TableConfig(ConfigModel):
+class TableConfig(Frozen):
     """A table that exists already, with its stream switched on."""
 
     arn: str = Field(
@@ -55,21 +49,21 @@ class TableConfig(ConfigModel):
         return self
 
 
-class StreamConfig(ConfigModel):
+class StreamConfig(Frozen):
     """How Lambda reads the source's stream."""
 
-    batch_size: int = Field(100, ge=1, le=1000, description="1 to 1000 records a call")
-    window_seconds: int = Field(1, ge=0, le=300, description="0 to 300")
+    batch_size: int = Field(100, ge=1, le=1000, description="... records a call")
+    window_seconds: int = Field(1, ge=0, le=300)
     parallelization: int = Field(
-        1, ge=1, le=10, description="1 to 10 calls at once for each shard; a key keeps its order"
+        1, ge=1, le=10, description="... calls at once for each shard; a key keeps its order"
     )
 
 
-class SourceConfig(ConfigModel):
+class SourceConfig(SourceOptions):
     """A table with its settings."""
 
     table: TableConfig | None = Field(
-        None, description="{arn, stream_arn} of an existing table, or left out: the stack makes one"
+        None, description="... of an existing table, or left out: the stack makes one"
     )
     key: dict[Attribute, Literal["S", "N", "B"]] = Field(
         min_length=1,
@@ -77,31 +71,7 @@ class SourceConfig(ConfigModel):
         description="the table's partition key, then its sort key if it has one, each with its"
         ' type S, N or B, such as {"id": "S"}',
     )
-    text: str = Field(
-        description='attribute names in braces, at least one, such as "{title}\\n\\n{body}"'
-    )
-    type_attribute: Attribute | None = Field(
-        None, description="the attribute that holds the document type"
-    )
-    default_type: str = Field("document", min_length=1, description="a document type")
-    metadata: dict[MetadataField, MetadataType] = Field(
-        {},
-        description="attributes of letters, digits, _ and -, each with its type keyword, text,"
-        " long, double, boolean or date",
-    )
-    priority_attribute: Attribute | None = Field(
-        None, description="the attribute that holds high, normal or bulk"
-    )
-    skip_attribute: Attribute | None = Field(
-        None, description="the attribute that, when true, keeps a document out of the index"
-    )
-    ordering: Ordering = Field(Ordering.PARALLEL, description="parallel or sequential")
-    targets: tuple[Name, ...] = Field(
-        ("default",), min_length=1, description="a list of names under targets"
-    )
-    stream: StreamConfig = Field(
-        StreamConfig(), description="{batch_size, window_seconds, parallelization}"
-    )
+    stream: StreamConfig = StreamConfig()
 
     @property
     def is_sequential(self) -> bool:

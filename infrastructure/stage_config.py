@@ -4,11 +4,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from infrastructure.config_mistakes import ConfigModel
+from functions.core.frozen import Frozen
+from functions.core.settings import Name
 from infrastructure.opensearch_config import OpenSearchConfig
-from infrastructure.source_config import NAME_RULE, Name, SourceConfig
+from infrastructure.source_config import SourceConfig
 from infrastructure.target_config import TargetConfig
 
+NAME_RULE = (
+    "names: lower-case words joined by hyphens, each begins with a letter, at most 32 characters"
+)
 # "embedq-<stage>" is also the domain's name, and a domain takes 28 characters.
 StageName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,19}$")]
 Email = Annotated[str, StringConstraints(pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$")]
@@ -19,41 +23,33 @@ RetentionDays = Literal[
 ]  # fmt: skip
 
 
-class AlarmEmailsConfig(ConfigModel):
-    """Who is told; each address gets a mail from AWS to confirm."""
+class AlarmEmailsConfig(Frozen):
+    """Who gets the alarms; each address gets a mail from AWS to confirm."""
 
     warning: tuple[Email, ...] = Field((), description="a list of email addresses")
     critical: tuple[Email, ...] = Field((), description="a list of email addresses")
 
 
-class StageConfig(ConfigModel):
+class StageConfig(Frozen):
     """Everything that differs from stage to stage."""
 
-    sources: dict[Name, SourceConfig] = Field(min_length=1, description=f"names: {NAME_RULE}")
-    targets: dict[Name, TargetConfig] = Field(min_length=1, description=f"names: {NAME_RULE}")
+    sources: dict[Name, SourceConfig] = Field(min_length=1, description=NAME_RULE)
+    targets: dict[Name, TargetConfig] = Field(min_length=1, description=NAME_RULE)
     opensearch: OpenSearchConfig = Field(description="{endpoint} or {domain}")
     removal: Literal["retain", "destroy"] = Field(
-        "retain", description="retain or destroy (what happens to data when the stack is deleted)"
+        "retain", description="... (what happens to data when the stack is deleted)"
     )
-    log_retention_days: RetentionDays = Field(
-        30,
-        description="1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827,"
-        " 2192, 2557, 2922, 3288 or 3653",
-    )
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
-        "INFO", description="DEBUG, INFO, WARNING or ERROR"
-    )
-    alarm_emails: AlarmEmailsConfig = Field(
-        AlarmEmailsConfig(), description="{warning: [...], critical: [...]}"
-    )
+    log_retention_days: RetentionDays = 30
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    alarm_emails: AlarmEmailsConfig = AlarmEmailsConfig()
     completion_events: bool = Field(
-        True, description="true or false (whether each document's end is told on the event bus)"
+        True, description="... (whether each document's end is sent to the event bus)"
     )
     stuck_hours: float = Field(
-        24, ge=1, le=720, description="1 to 720; a task without news for so long is sent again"
+        24, ge=1, le=720, description="...; a task without news for so long is sent again"
     )
     enabled: bool = Field(
-        True, description="true or false (whether streams and lanes are read and schedules run)"
+        True, description="... (whether streams and lanes are read and schedules run)"
     )
 
     def sources_of(self, target: str) -> dict[str, SourceConfig]:

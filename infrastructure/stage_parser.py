@@ -34,7 +34,7 @@ def _parse_stage(name: str, raw: object) -> StageConfig:
         raise ConfigError([Mistake((), "is not a stage name", allowed)]) from error
     try:
         # JSON, because strict Python would refuse a list for a tuple.
-        config = StageConfig.model_validate_json(json.dumps(raw))
+        config = StageConfig.model_validate_json(json.dumps(raw), strict=True)
     except ValidationError as error:
         raise ConfigError(mistakes_of(error, StageConfig)) from error
     # What spans several parts is asked only once each part is right.

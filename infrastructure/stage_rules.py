@@ -83,12 +83,12 @@ def _small_shares(config: StageConfig) -> Iterator[Mistake]:
     minutes = round(LONGEST_COOLDOWN_SECONDS / 60)
     for name, target in config.targets.items():
         workers = config.reserve_of(name)
-        needed = math.ceil(target.tokens_per_request * workers / minutes)
+        needed = math.ceil(target.request_tokens * workers / minutes)
         if target.tokens_per_minute is not None and target.tokens_per_minute < needed:
             yield Mistake(
                 ("targets", name, "tokens_per_minute"),
                 f"{target.tokens_per_minute} for {workers} calls of embed at once lets one wait"
-                f" more than {minutes} minutes for a request of {target.tokens_per_request} tokens",
+                f" more than {minutes} minutes for a request of {target.request_tokens} tokens",
                 f"at least {needed}, or a smaller tokens_per_request, or less concurrency",
             )
 

@@ -1,15 +1,16 @@
 """What cdk.json says about a target: provider, model, index, and how much runs at once."""
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import Field, StringConstraints, model_validator
 
 from functions.adapters.openai_limits import LIMITS, MODEL_DIMENSIONS, can_shorten
+from functions.core.frozen import Frozen
 from functions.core.lane import Lane
-from infrastructure.breaker_config import BreakerConfig
-from infrastructure.config_mistakes import ConfigError, ConfigModel, Mistake
+from functions.core.settings import TargetOptions
+from infrastructure.config_mistakes import ConfigError, Mistake
 from infrastructure.retry_config import RetryConfig
 from infrastructure.source_config import KeyArn
 
@@ -24,13 +25,13 @@ SecretArn = Annotated[
         pattern=r"^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:.+-[A-Za-z0-9]{6}$"
     ),
 ]
-_RANGE = "2 to 1000 calls of embed at once"
+_RANGE = "... calls of embed at once"
 # AWS asks for 6x, leaving Lambda room to retry a throttled batch:
 # https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
 VISIBILITY_TIMEOUTS = 6
 
 
-class ConcurrencyConfig(ConfigModel):
+class ConcurrencyConfig(Frozen):
     """MaximumConcurrency of each lane's mapping."""
 
     high: Concurrency = Field(10, description=_RANGE)
@@ -49,15 +50,13 @@ class ConcurrencyConfig(ConfigModel):
         )
 
 
-class BulkConfig(ConfigModel):
+class BulkConfig(Frozen):
     """How Lambda reads the bulk lane."""
 
     batch_size: int = Field(
-        Lane.BULK.traits.batch_size, ge=1, le=1000, description="1 to 1000 tasks a call"
+        Lane.BULK.traits.batch_size, ge=1, le=1000, description="... tasks a call"
     )
-    window_seconds: int = Field(
-        Lane.BULK.traits.window_seconds, ge=0, le=300, description="0 to 300"
-    )
+    window_seconds: int = Field(Lane.BULK.traits.window_seconds, ge=0, le=300)
 
     @model_validator(mode="after")
     def _large_batches_need_a_window(self) -> "BulkConfig":
@@ -74,23 +73,11 @@ class BulkConfig(ConfigModel):
         return self
 
 
-class TargetConfig(ConfigModel):
+class TargetConfig(TargetOptions):
     """Provider, model, dimensions and index, with the sizes of the function that serves them."""
 
-    provider: Literal["openai", "azure", "compatible"] = Field(
-        "openai", description="openai, azure or compatible"
-    )
-    base_url: str | None = Field(
-        None, description="an https address (http only for localhost); azure and compatible need it"
-    )
-    api_version: str | None = Field(
-        None, min_length=1, description="the API version of azure, such as 2024-10-21"
-    )
-    model: str = Field(
-        min_length=1, description="the provider's model name, such as text-embedding-3-small"
-    )
     dimensions: int | None = Field(
-        None, ge=1, le=16_000, description="1 to 16000; known models have a default"
+        None, ge=1, le=16_000, description="...; known models have a default"
     )
     api_key_secret_arn: SecretArn | None = Field(
         None,
@@ -100,56 +87,23 @@ class TargetConfig(ConfigModel):
     api_key_encryption_key_arn: KeyArn | None = Field(
         None, description="ARN of the KMS key, if that secret is encrypted with one of your own"
     )
-    chunk_tokens: int = Field(
-        400, ge=16, le=LIMITS.tokens_per_input, description=f"16 to {LIMITS.tokens_per_input}"
-    )
-    max_chunks: int = Field(1000, ge=1, le=10_000, description="1 to 10000")
-    tokens_per_request: int = Field(
-        LIMITS.tokens_per_request,
-        ge=16,
-        le=LIMITS.tokens_per_request,
-        description=f"16 to {LIMITS.tokens_per_request}",
-    )
-    max_entry_mb: int = Field(
-        10,
-        ge=1,
-        le=100,
-        description="1 to 100; OpenSearch Service takes 10 on small instances, 100 on others",
-    )
     index: str | None = Field(
         None,
         pattern=r"^[a-z0-9][a-z0-9._-]{0,199}$",
         description="lower-case letters, digits and . _ -, at most 200 characters",
     )
-    shards: int = Field(1, ge=1, le=100, description="1 to 100")
+    shards: int = Field(1, ge=1, le=100)
     replicas: int | None = Field(
-        None, ge=0, le=10, description="0 to 10; 1 if left out, 0 on a domain of one instance"
+        None, ge=0, le=10, description="...; 1 if left out, 0 on a domain of one instance"
     )
-    concurrency: ConcurrencyConfig = Field(
-        ConcurrencyConfig(), description="{high, normal, bulk, delete, sequential}"
-    )
+    concurrency: ConcurrencyConfig = ConcurrencyConfig()
     reserved_concurrency: int | None = Field(
         None, ge=8, description="at least the sum of the lanes' concurrency"
     )
-    bulk: BulkConfig = Field(BulkConfig(), description="{batch_size, window_seconds}")
-    memory_mb: int = Field(1024, ge=128, le=10_240, description="128 to 10240")
-    timeout_seconds: int = Field(120, ge=60, le=900, description="60 to 900")
-    requests_per_minute: int | None = Field(
-        None, ge=1, description="the account's limit at the provider, where it sends no headers"
-    )
-    tokens_per_minute: int | None = Field(
-        None,
-        ge=1,
-        description="the account's limit at the provider, at least tokens_per_request",
-    )
-    retry: RetryConfig = Field(
-        RetryConfig(), description="{default, types, max_hide_seconds, healing}"
-    )
-    breaker: BreakerConfig = Field(
-        BreakerConfig(),
-        description="{window_seconds, least_requests, failure_ratio, probe_after_seconds,"
-        " lane_seconds}",
-    )
+    bulk: BulkConfig = BulkConfig()
+    memory_mb: int = Field(1024, ge=128, le=10_240)
+    timeout_seconds: int = Field(120, ge=60, le=900)
+    retry: RetryConfig = RetryConfig()
 
     @property
     def visibility_seconds(self) -> int:
@@ -159,6 +113,10 @@ class TargetConfig(ConfigModel):
     def vector_dimensions(self) -> int:
         known = MODEL_DIMENSIONS.get(self.model, 0)
         return self.dimensions or known
+
+    @property
+    def request_tokens(self) -> int:
+        return self.tokens_per_request or LIMITS.tokens_per_request
 
     def batch_of(self, lane: Lane) -> tuple[int, int]:
         """Return how many tasks a call takes from a lane, and how long Lambda gathers them."""
@@ -178,18 +136,23 @@ class TargetConfig(ConfigModel):
         return self
 
     def _token_mistakes(self) -> Iterator[Mistake]:
-        if self.tokens_per_request < self.chunk_tokens:
+        if self.chunk_tokens > LIMITS.tokens_per_input:
+            wrong = f"{self.chunk_tokens} is more than the provider takes as one input"
+            yield Mistake(("chunk_tokens",), wrong, f"16 to {LIMITS.tokens_per_input}")
+        if not self.chunk_tokens <= self.request_tokens <= LIMITS.tokens_per_request:
+            is_small = self.request_tokens < self.chunk_tokens
             yield Mistake(
                 ("tokens_per_request",),
-                f"{self.tokens_per_request} holds not even one chunk",
+                f"{self.request_tokens} "
+                + ("holds not even one chunk" if is_small else "is more than the provider takes"),
                 f"{self.chunk_tokens} (chunk_tokens) to {LIMITS.tokens_per_request}",
             )
         # The provider answers such a request with 429 for ever: waiting never helps.
-        if self.tokens_per_minute is not None and self.tokens_per_minute < self.tokens_per_request:
+        if self.tokens_per_minute is not None and self.tokens_per_minute < self.request_tokens:
             yield Mistake(
                 ("tokens_per_minute",),
                 f"{self.tokens_per_minute} is less than one request may hold",
-                f"at least {self.tokens_per_request}, or a smaller tokens_per_request",
+                f"at least {self.request_tokens}, or a smaller tokens_per_request",
             )
 
     def _hiding_mistakes(self) -> Iterator[Mistake]:
@@ -198,7 +161,7 @@ class TargetConfig(ConfigModel):
         if self.retry.max_hide_seconds > self.visibility_seconds:
             yield Mistake(
                 ("retry", "max_hide_seconds"),
-                f"{self.retry.max_hide_seconds} is longer than the lanes' visibility timeout",
+                f"{self.retry.max_hide_seconds:g} is longer than the lanes' visibility timeout",
                 f"at most {self.visibility_seconds}, {VISIBILITY_TIMEOUTS} x timeout_seconds",
             )
 

@@ -2,16 +2,17 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from functions.core.retry_policy import PRESETS, RetryPolicy
+from functions.core.retry_policy import PRESETS, Backoff, RetryPolicy
+from infrastructure.config_mistakes import allowed
 from infrastructure.stage_config import StageConfig
 
 PATH = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
@@ -37,8 +38,8 @@ What a name under `retry` stands for. A part of each wait, as named, is random a
 def settings_page() -> str:
     """Write the page."""
     settings = "".join(
-        f"| `{path}` | {default} | {allowed} |\n"
-        for path, default, allowed in _rows(StageConfig, "", set())
+        f"| `{path}` | {default} | {rule} |\n"
+        for path, default, rule in _rows(StageConfig, "", set())
     )
     presets = "".join(
         f"| `{name}` | {policy.max_attempts} | {_waits(policy)} | {policy.jitter:.0%} |\n"
@@ -66,8 +67,10 @@ def _rows(
     for name, field in model.model_fields.items():
         path = f"{prefix}{name}"
         inner = _model_in(field.annotation)
-        allowed = (field.description or "").replace("|", "\\|").replace("\n", "\\n")
-        yield path, _default(field), allowed
+        rule = allowed(field).replace("|", "\\|").replace("\n", "\\n")
+        # A policy and its kinds take from the preset what they leave out.
+        is_inherited = issubclass(model, Backoff) and name in Backoff.model_fields
+        yield path, "" if is_inherited else _default(field), rule
         if inner is not None and inner not in known:
             known.add(inner)
             middle = ".<name>." if _is_mapping(field.annotation) else "."
@@ -81,7 +84,7 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 
 
 def _is_mapping(annotation: Any) -> bool:
-    return getattr(annotation, "__origin__", None) is dict
+    return get_origin(annotation) in (dict, Mapping)
 
 
 def _default(field: FieldInfo) -> str:

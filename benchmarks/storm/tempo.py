@@ -33,7 +33,7 @@ class Tempo:
 RETRY: Mapping[str, Any] = {
     "default": {"max_attempts": 5, "base_seconds": 0.5, "cap_seconds": 6.0, "jitter": 0.5},
     "max_hide_seconds": 3.0,
-    "heal_after_seconds": [3.0, 6.0, 12.0],
+    "healing": {"after_seconds": [3.0, 6.0, 12.0]},
 }
 BREAKER: Mapping[str, Any] = {
     "window_seconds": 10,

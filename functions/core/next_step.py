@@ -76,7 +76,7 @@ def next_step(
     if not policy.retries(failure.kind):
         return GiveUp(f"{reason} {failure.message}", is_permanent=False)
     # Fewer attempts are a loss only where nothing heals afterwards.
-    is_cut = is_failing and settings.heal_hours > 0
+    is_cut = is_failing and settings.healing.hours > 0
     if tried.attempts >= attempts_allowed(policy, failure.kind, is_failing=is_cut):
         return _exhausted(f"{reason} {failure.message}", tried, settings, now_ms)
     delay = policy.backoff(failure.kind).delay_seconds(tried.attempts, jitter=jitter)
@@ -120,7 +120,7 @@ def _hide_or_park(delay: float, tried: Progress, settings: RetrySettings) -> Ste
 
 def _exhausted(reason: str, tried: Progress, settings: RetrySettings, now_ms: int) -> Step:
     failing_ms = now_ms - (tried.failing_since_ms or now_ms)
-    if failing_ms >= settings.heal_hours * 3_600_000:
+    if failing_ms >= settings.healing.hours * 3_600_000:
         return GiveUp(reason, is_permanent=False)
-    delays = settings.heal_after_seconds
+    delays = settings.healing.after_seconds
     return Heal(delays[min(tried.heals, len(delays) - 1)], reason)

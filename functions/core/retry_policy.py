@@ -1,6 +1,8 @@
 """How often to try, and how long to wait in between. Pure: nothing here waits or stores."""
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Annotated
 
 from pydantic import Field
 
@@ -15,17 +17,25 @@ class Strategy(StrEnum):
     SCHEDULE = "schedule"
 
 
+# The others either never pass or wait without spending an attempt, whatever a policy says.
+RETRYABLE = tuple(kind for kind in FailureKind if kind.spends_attempt and not kind.is_permanent)
+_KINDS = ", ".join(RETRYABLE)
+_WEEK_SECONDS = 7 * 24 * 60 * 60
+_DELAYS = f"a list of delays, 0 to {_WEEK_SECONDS} (a week) each; the last one repeats"
+Seconds = Annotated[float, Field(ge=0, le=_WEEK_SECONDS)]
+
+
 class Backoff(Frozen):
     """The number of attempts, and the delay after each."""
 
-    max_attempts: int = 5
+    max_attempts: int = Field(5, ge=1, le=100, description="..., the first included")
     strategy: Strategy = Strategy.EXPONENTIAL
-    base_seconds: float = 4.0
-    cap_seconds: float = 120.0
-    # Of the strategy "schedule": one delay after each attempt; the last one repeats.
-    schedule_seconds: tuple[float, ...] = ()
-    # The share of a delay that is random. It is taken off: the cap stays the cap.
-    jitter: float = 0.0
+    base_seconds: Seconds = Field(4, description="... (a week), after the first attempt")
+    cap_seconds: Seconds = Field(120, description="... (a week), no delay is longer")
+    # Of the strategy "schedule": one delay after each attempt.
+    schedule_seconds: tuple[Seconds, ...] = Field((), description=_DELAYS)
+    # The random share is taken off: the cap stays the cap.
+    jitter: float = Field(0, ge=0, le=1, description="..., the share of a delay that is random")
 
     def delay_seconds(self, attempts: int, *, jitter: float = 0.0) -> float:
         """Wait so long after `attempts` that failed; `jitter` is in [0, 1)."""
@@ -48,9 +58,13 @@ class Backoff(Frozen):
 class RetryPolicy(Backoff):
     """What a document type gets; a kind of failure may have a backoff of its own."""
 
-    kinds: dict[FailureKind, Backoff] = Field(default_factory=dict)
-    # The kinds that are tried again at all; None: every one that may pass.
-    retryable: tuple[FailureKind, ...] | None = None
+    kinds: dict[FailureKind, Backoff] = Field(
+        {}, description=f"{{kind: {{max_attempts, ...}}}} for any of {_KINDS}"
+    )
+    # The kinds that are tried again at all.
+    retryable: tuple[FailureKind, ...] | None = Field(
+        None, description=f"a list of {_KINDS}; left out: all of them"
+    )
 
     def backoff(self, kind: FailureKind) -> Backoff:
         return self.kinds.get(kind, self)
@@ -89,18 +103,25 @@ PRESETS: dict[str, RetryPolicy] = {
 }
 
 
+class Healing(Frozen):
+    """What comes after the last attempt of a failure that may pass, while live lanes are quiet."""
+
+    after_seconds: tuple[Seconds, ...] = Field(
+        tuple(n * 60 for n in (1, 5, 10, 20, 40, 60)), min_length=1, description=_DELAYS
+    )
+    hours: float = Field(24, ge=0, le=168, description="...; 0: no healing")
+
+
 class RetrySettings(Frozen):
     """How a target retries: by document type, and what comes after the last attempt."""
 
     default: RetryPolicy = STANDARD
-    types: dict[str, RetryPolicy] = Field(default_factory=dict)
-    # A delay up to this hides the message in its queue; a longer one is kept by the ledger, so
-    # that a newer version of the document does not wait behind it.
-    max_hide_seconds: float = 120.0
-    # After the last attempt a failure that may pass is tried again after these delays, the last
-    # one repeating, while the live lanes are quiet.
-    heal_after_seconds: tuple[float, ...] = tuple(n * MINUTE for n in (1, 5, 10, 20, 40, 60))
-    heal_hours: float = 24.0  # 0: no healing
+    types: Mapping[str, RetryPolicy] = {}
+    # A newer version of the document would wait behind a message that is hidden in its queue.
+    max_hide_seconds: float = Field(
+        120, ge=1, le=900, description="...; a longer delay is kept in the ledger, not in the queue"
+    )
+    healing: Healing = Healing()
 
     def policy(self, document_type: str) -> RetryPolicy:
         return self.types.get(document_type, self.default)

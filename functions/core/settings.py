@@ -1,16 +1,25 @@
-"""The typed form of each function's environment; a wrong one fails at cold start, by name."""
+"""What a stage configures and the functions read: each setting once, with default and bounds.
+
+A description that begins with "..." continues what the type and the bounds say.
+"""
 
 import os
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field, Json
+from pydantic import ConfigDict, Field, Json, StringConstraints
 
 from functions.core.frozen import Frozen
 from functions.core.retry_policy import RetrySettings
 
 MetadataType = Literal["keyword", "text", "long", "double", "boolean", "date"]
+MetadataField = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,254}$")]
+Attribute = Annotated[str, StringConstraints(min_length=1, max_length=255)]
+# Each part begins with a letter, so that two names never share one output name.
+Name = Annotated[
+    str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z][a-z0-9]*)*$", max_length=32)
+]
 
 
 class Ordering(StrEnum):
@@ -18,56 +27,106 @@ class Ordering(StrEnum):
     SEQUENTIAL = "sequential"
 
 
-class SourceSettings(Frozen):
-    """A table and the meaning of its attributes."""
+class SourceOptions(Frozen):
+    """The meaning of a table's attributes."""
+
+    text: str = Field(
+        description='attribute names in braces, at least one, such as "{title}\\n\\n{body}"'
+    )
+    type_attribute: Attribute | None = Field(
+        None, description="the attribute that holds the document type"
+    )
+    default_type: str = Field("document", min_length=1, description="a document type")
+    metadata: dict[MetadataField, MetadataType] = Field(
+        {},
+        description="attributes of letters, digits, _ and -, each with its type keyword, text,"
+        " long, double, boolean or date",
+    )
+    priority_attribute: Attribute | None = Field(
+        None, description="the attribute that holds high, normal or bulk"
+    )
+    skip_attribute: Attribute | None = Field(
+        None, description="the attribute that, when true, keeps a document out of the index"
+    )
+    ordering: Ordering = Ordering.PARALLEL
+    targets: tuple[Name, ...] = Field(
+        ("default",), min_length=1, description="a list of names under targets"
+    )
+
+
+class SourceSettings(SourceOptions):
+    """A source as the functions see it."""
 
     name: str
     table: str
     key: tuple[str, ...]
-    text: str
-    type_attribute: str | None = None
-    default_type: str = "document"
-    metadata: dict[str, MetadataType] = Field(default_factory=dict)
-    priority_attribute: str | None = None
-    skip_attribute: str | None = None
-    ordering: Ordering = Ordering.PARALLEL
-    targets: tuple[str, ...] = ("default",)
 
 
 class BreakerSettings(Frozen):
-    """When a target stops asking, and when it asks again."""
+    """When a target's breakers open, and when they try again."""
 
-    window_seconds: int = 60
-    # Fewer requests than this in a window tell nothing.
-    least_requests: int = 10
-    failure_ratio: float = 0.5
-    # From opening to the first probe, and from one failed probe to the next; the last repeats.
-    probe_after_seconds: tuple[float, ...] = (30.0, 60.0, 120.0, 300.0)
-    # From one lane that comes back to the next, after a probe has passed.
-    lane_seconds: float = 60.0
+    window_seconds: int = Field(60, ge=10, le=3600)
+    least_requests: int = Field(
+        10, ge=1, le=10_000, description="...; fewer in a window open no breaker"
+    )
+    failure_ratio: float = Field(
+        0.5, gt=0, le=1, description="...: the share of failures that opens it"
+    )
+    probe_after_seconds: tuple[Annotated[float, Field(ge=1, le=86_400)], ...] = Field(
+        (30, 60, 120, 300),
+        min_length=1,
+        description="a list of delays, 1 to 86400 each, from opening to the first probe and from"
+        " probe to probe; the last one repeats, and probes go out once a minute at most",
+    )
+    lane_seconds: float = Field(
+        60, ge=1, le=3600, description="...: from one lane that reopens to the next"
+    )
 
 
-class TargetSettings(Frozen):
-    """Provider, model, dimensions and index: what a document becomes."""
+class TargetOptions(Frozen):
+    """Provider, model and limits: what a document becomes."""
 
-    name: str
     provider: Literal["openai", "azure", "compatible"] = "openai"
-    base_url: str | None = None
-    api_version: str | None = None
-    model: str
-    dimensions: int
-    chunk_tokens: int = 400
-    max_chunks: int = 1000
-    tokens_per_request: int = 300_000
-    max_entry_mb: int = 10
-    index: str
-    # The account's limits at the provider, where it sends no headers; None: not known.
-    requests_per_minute: int | None = None
-    tokens_per_minute: int | None = None
-    # Runs that may work at the same time: each takes its share of the limits.
-    workers: int = 10
+    base_url: str | None = Field(
+        None, description="an https address (http only for localhost); azure and compatible need it"
+    )
+    api_version: str | None = Field(
+        None, min_length=1, description="the API version of azure, such as 2024-10-21"
+    )
+    model: str = Field(
+        min_length=1, description="the provider's model name, such as text-embedding-3-small"
+    )
+    chunk_tokens: int = Field(
+        400, ge=16, description="..., at most what the provider takes as one input"
+    )
+    max_chunks: int = Field(1000, ge=1, le=10_000)
+    tokens_per_request: int | None = Field(
+        None, ge=16, description="..., at most what the provider takes; left out: as much"
+    )
+    max_entry_mb: int = Field(
+        10,
+        ge=1,
+        le=100,
+        description="...; OpenSearch Service takes 10 on small instances, 100 on others",
+    )
+    requests_per_minute: int | None = Field(
+        None, ge=1, description="the account's limit at the provider, where it sends no headers"
+    )
+    tokens_per_minute: int | None = Field(
+        None, ge=1, description="the account's limit at the provider, at least tokens_per_request"
+    )
     retry: RetrySettings = RetrySettings()
     breaker: BreakerSettings = BreakerSettings()
+
+
+class TargetSettings(TargetOptions):
+    """A target as the functions see it."""
+
+    name: str
+    dimensions: int
+    index: str
+    # Runs that may work at the same time: each takes its share of the limits.
+    workers: int = 10
 
 
 class Environment(Frozen):
@@ -112,7 +171,7 @@ class SweepSettings(EnqueueSettings):
     index_endpoint: str
     failed_changes_bucket: str
     event_bus: str = ""
-    stuck_hours: float = 24.0
+    stuck_hours: float
 
 
 class GuardedTarget(Frozen):

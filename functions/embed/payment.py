@@ -76,7 +76,7 @@ class Payment:
         pieces = self._missing(load, known)
         buying = Buying(
             # An account may allow less than its provider does.
-            max_tokens=min(self.target.tokens_per_request, self.embedder.limits.tokens_per_request),
+            max_tokens=self.target.tokens_per_request or self.embedder.limits.tokens_per_request,
             patience=max(prepared.job.row.timeouts for prepared in load),
             is_failing=self.is_failing(),
         )

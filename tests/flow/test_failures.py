@@ -9,7 +9,7 @@ from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import EntryId, RowKey
 from functions.core.ledger_row import LedgerRow, Status
 from functions.core.ports import Embedded, Swapped
-from functions.core.retry_policy import RetrySettings
+from functions.core.retry_policy import Healing, RetrySettings
 from local.memory.index import HashedEmbedder, MemoryIndex
 from local.memory.ledger import MemoryLedger
 from local.memory.pipeline import MemoryPipeline
@@ -51,7 +51,7 @@ def test_failure_backs_off_and_recovers(
 def test_hopeless_document_ends_in_the_dead_letters(embedder: TroubledEmbedder) -> None:
     """R20 R27: five attempts, then SQS's own redrive."""
     pipeline = make_pipeline(
-        target={"retry": RetrySettings(heal_hours=0)}, embedders={"default": embedder}
+        target={"retry": RetrySettings(healing=Healing(hours=0))}, embedders={"default": embedder}
     )
     embedder.failures = [Failure(FailureKind.UNKNOWN, "strange")] * 100
     write(pipeline, "a", "hello")
@@ -132,7 +132,7 @@ def test_document_that_kills_its_runs_takes_no_other_with_it() -> None:
             return super().embed(texts, timeout_seconds=timeout_seconds)
 
     pipeline = make_pipeline(
-        target={"retry": RetrySettings(heal_hours=0)},
+        target={"retry": RetrySettings(healing=Healing(hours=0))},
         embedders={"default": DeadlyEmbedder(16)},
     )
     for number in range(5):

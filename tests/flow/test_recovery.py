@@ -3,7 +3,7 @@
 from functions.core.control import Circuit
 from functions.core.failure import Failure, FailureKind
 from functions.core.ledger_row import Group, Status
-from functions.core.retry_policy import PRESETS, RetrySettings
+from functions.core.retry_policy import PRESETS, Healing, RetrySettings
 from local.memory.pipeline import MemoryPipeline
 from tests.builders import make_pipeline, make_source, make_target
 from tests.flow.stories import PARAGRAPHS, TroubledEmbedder, row, texts, write
@@ -209,7 +209,7 @@ def test_last_attempt_indexes_what_was_paid(embedder: TroubledEmbedder) -> None:
         target={
             "chunk_tokens": 60,
             "tokens_per_request": 400,
-            "retry": RetrySettings(heal_hours=0),
+            "retry": RetrySettings(healing=Healing(hours=0)),
         },
         embedders={"default": embedder},
     )

@@ -67,6 +67,7 @@ def stage(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
             "INDEX_ENDPOINT": index.url,
             "FAILED_CHANGES_BUCKET": BUCKET,
             "EVENT_BUS": "default",
+            "STUCK_HOURS": "24",
         }
         for name, value in values.items():
             monkeypatch.setenv(name, value)

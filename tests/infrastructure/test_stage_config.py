@@ -4,8 +4,11 @@ from typing import Any
 
 import pytest
 
+from functions.core.settings import SourceOptions, TargetOptions
 from infrastructure.config_mistakes import ConfigError
+from infrastructure.source_config import SourceConfig
 from infrastructure.stage_parser import parse_stages
+from infrastructure.target_config import TargetConfig
 from tests.infrastructure.stages import ARTICLES, DEFAULT, STAGE, mistakes, stage_with
 
 TABLE = "arn:aws:dynamodb:eu-west-1:123456789012:table/Articles"
@@ -172,6 +175,18 @@ TABLE = "arn:aws:dynamodb:eu-west-1:123456789012:table/Articles"
             " 400 (chunk_tokens) to 300000",
         ),
         (
+            (*DEFAULT, "tokens_per_request"),
+            300_001,
+            "targets.default.tokens_per_request: 300001 is more than the provider takes:"
+            " 400 (chunk_tokens) to 300000",
+        ),
+        (
+            (*DEFAULT, "chunk_tokens"),
+            8193,
+            "targets.default.chunk_tokens: 8193 is more than the provider takes as one input:"
+            " 16 to 8192",
+        ),
+        (
             (*DEFAULT, "api_key_secret_arn"),
             "sk-123",
             'targets.default.api_key_secret_arn: "sk-123" is not allowed: the whole ARN of a'
@@ -248,7 +263,7 @@ TABLE = "arn:aws:dynamodb:eu-west-1:123456789012:table/Articles"
             ("completion_events",),
             "no",
             'completion_events: "no" has the wrong type:'
-            " true or false (whether each document's end is told on the event bus)",
+            " true or false (whether each document's end is sent to the event bus)",
         ),
         (
             ("enabled",),
@@ -410,3 +425,9 @@ def test_good_stage_has_defaults_for_the_rest() -> None:
     assert config.reserve_of("default") == 27
     assert config.targets["default"].vector_dimensions == 1536
     assert config.removal == "retain"
+
+
+def test_setting_that_functions_read_stands_in_one_class() -> None:
+    """R01: default, bounds and help once; a stage's policies only add the presets by name."""
+    assert set(SourceConfig.__annotations__) & set(SourceOptions.model_fields) == set()
+    assert set(TargetConfig.__annotations__) & set(TargetOptions.model_fields) == {"retry"}

@@ -11,7 +11,7 @@ from functions.core.entry import Entry
 from functions.core.failure import Failure, FailureError, FailureKind, RefusedRequestError
 from functions.core.ledger_row import LedgerRow, Status
 from functions.core.ports import Embedded, Swapped
-from functions.core.retry_policy import PRESETS, RetrySettings
+from functions.core.retry_policy import PRESETS, Healing, RetrySettings
 from functions.core.settings import BreakerSettings
 from functions.embed.vectorize import HARMLESS
 from local.memory.index import HashedEmbedder
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 DIMENSIONS = 16
 # 1, 2 and 4 seconds, and then the dead letters.
-QUICK = RetrySettings(default=PRESETS["quick"], heal_hours=0)
+QUICK = RetrySettings(default=PRESETS["quick"], healing=Healing(hours=0))
 # The breaker stays out of what is not about it.
-PATIENT_BREAKER = BreakerSettings(least_requests=10**6)
+PATIENT_BREAKER = BreakerSettings(least_requests=10_000)
 
 # At least a hundred examples each; a slow machine is no failure.
 thorough = settings(max_examples=100, deadline=None)

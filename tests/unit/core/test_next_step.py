@@ -24,11 +24,11 @@ from functions.core.next_step import (
     next_step,
     soon_seconds,
 )
-from functions.core.retry_policy import PRESETS, Backoff, RetryPolicy, RetrySettings
+from functions.core.retry_policy import PRESETS, Backoff, Healing, RetryPolicy, RetrySettings
 from tests.builders import NOW_MS
 
 PLAIN = RetrySettings(default=RetryPolicy(max_attempts=5, base_seconds=2, cap_seconds=600))
-UNHEALED = PLAIN.model_copy(update={"heal_hours": 0})
+UNHEALED = PLAIN.model_copy(update={"healing": Healing(hours=0)})
 TRANSIENT = Failure(FailureKind.PROVIDER_ERROR, "503")
 EXHAUSTED = "5 attempts failed, the last one with provider_error: 503"
 PERMANENT = [kind for kind in FailureKind if kind.is_permanent]
@@ -50,9 +50,12 @@ TRIED = st.builds(
 SETTINGS = st.builds(
     RetrySettings,
     default=st.sampled_from(list(PRESETS.values())),
-    max_hide_seconds=st.floats(0, 43_200),
-    heal_after_seconds=st.lists(st.floats(900, 1e6), min_size=1, max_size=6).map(tuple),
-    heal_hours=st.floats(0, 100),
+    max_hide_seconds=st.floats(1, 900),
+    healing=st.builds(
+        Healing,
+        after_seconds=st.lists(st.floats(900, 604_800), min_size=1, max_size=6).map(tuple),
+        hours=st.floats(0, 100),
+    ),
 )
 JITTER = st.floats(0, 1, exclude_max=True)
 ASKED = st.none() | st.floats(0, 1e6)
@@ -199,7 +202,7 @@ def test_healing_ends_after_its_hours(kind: FailureKind, settings: RetrySettings
             break
         moments_ms.append(failing_ms + round(steps[-1].delay_seconds * 1000))
 
-    limit_ms = settings.heal_hours * HOUR_MS
+    limit_ms = settings.healing.hours * HOUR_MS
     assert steps[-1] == GiveUp(f"9999 attempts failed, the last one with {kind}: x", False)
     assert moments_ms[-1] >= limit_ms
     assert all(at_ms < limit_ms for at_ms in moments_ms[:-1])

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from functions.core.ledger_row import Group, LedgerRow, Status
-from functions.core.retry_policy import RetryPolicy, RetrySettings
+from functions.core.retry_policy import Healing, RetryPolicy, RetrySettings
 from functions.embed.admit import Admission, Verdict, admit
 from tests.builders import NOW_MS, make_message, make_row, make_task
 
-RETRY = RetrySettings(default=RetryPolicy(max_attempts=3), heal_hours=0)
+RETRY = RetrySettings(default=RetryPolicy(max_attempts=3), healing=Healing(hours=0))
 
 
 def check(row: LedgerRow | None, version: int = NOW_MS, **message: Any) -> Admission:

@@ -4,7 +4,7 @@ import pytest
 
 from functions.core.failure import Failure, FailureKind
 from functions.core.ledger_row import Group, LedgerRow, Status
-from functions.core.retry_policy import RetryPolicy, RetrySettings
+from functions.core.retry_policy import Healing, RetryPolicy, RetrySettings
 from functions.core.transitions import COMPLETED_ROW_SECONDS
 from functions.embed.ending import (
     Buried,
@@ -26,7 +26,7 @@ BROKEN = Failure(FailureKind.PROVIDER_ERROR, "503")
 RETRY = RetrySettings(default=RetryPolicy(max_attempts=3))
 
 
-def end(ending: Ending, row: LedgerRow = WORKED, **settings: float) -> Conclusion:
+def end(ending: Ending, row: LedgerRow = WORKED, **settings: Healing) -> Conclusion:
     retry = RETRY.model_copy(update=settings)
     return conclude(row, ending, Rules(retry, model="m"), now_ms=NOW_MS)
 
@@ -87,7 +87,7 @@ def test_failed_attempt_waits_for_the_next() -> None:
 def test_last_attempt_closes_the_row() -> None:
     """R24 R28: out of attempts; the same text written again is tried again."""
     last = make_row(status=Status.PROCESSING, attempts=2)
-    conclusion = end(Failed(BROKEN, "hash"), last, heal_hours=0)
+    conclusion = end(Failed(BROKEN, "hash"), last, healing=Healing(hours=0))
     row = row_of(conclusion)
 
     assert conclusion.again_in_seconds == 0
@@ -136,7 +136,7 @@ def test_long_delay_is_parked() -> None:
 
 def test_policy_is_that_of_the_documents_type() -> None:
     """R21: another type, another number of attempts."""
-    retry = RetrySettings(types={"archive": RetryPolicy(max_attempts=1)}, heal_hours=0)
+    retry = RetrySettings(types={"archive": RetryPolicy(max_attempts=1)}, healing=Healing(hours=0))
     row = make_row(status=Status.PROCESSING, type="archive")
 
     conclusion = conclude(row, Failed(BROKEN), Rules(retry, "m"), now_ms=NOW_MS)
