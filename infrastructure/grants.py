@@ -6,7 +6,7 @@ from typing import Any
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 
-from functions.core.announcement import EVENT_SOURCE
+from functions.core.names import EVENT_SOURCE
 from infrastructure.acknowledgments import acknowledge
 
 CONTROL_PREFIX = "control/"

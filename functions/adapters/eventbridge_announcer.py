@@ -1,10 +1,15 @@
-"""Endings -> EventBridge. PutEvents answers 200 with entries that failed: each is found again."""
+"""Events of ends -> EventBridge. PutEvents answers 200 with entries that failed: each is found."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
+
+from functions.core.announcement import EventDetail
+from functions.core.ledger_row import Status
+from functions.core.names import EVENT_SOURCE
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
@@ -14,27 +19,36 @@ if TYPE_CHECKING:
 MAX_ENTRIES = 10
 MAX_REQUEST_BYTES = 250_000  # the limit is 256 KB for all entries of a request
 
+DETAIL_TYPES = {
+    Status.COMPLETED: "Document Completed",
+    Status.PARTIALLY_COMPLETED: "Document Partially Completed",
+    Status.FAILED: "Document Failed",
+    Status.FAILED_MAX_RETRIES: "Document Failed",
+    Status.DELETED: "Document Deleted",
+    Status.SKIPPED: "Document Skipped",
+}
+
 
 class EventBridgeAnnouncer:
-    """Puts events on one bus; with no bus, nobody is told."""
+    """Puts events on one bus; without a bus it sends none."""
 
     def __init__(self, client: "EventBridgeClient", bus: str) -> None:
         self._client = client
         self._bus = bus
 
-    def announce(self, endings: Sequence[Mapping[str, Any]]) -> list[int]:
-        """Tell the world how documents ended; return the positions that were not taken."""
+    def announce(self, details: Sequence[EventDetail]) -> list[int]:
+        """Send the events of documents that ended; return the positions that were refused."""
         if not self._bus:
             return []
-        entries = [self._entry(ending) for ending in endings]
+        entries = [self._entry(detail) for detail in details]
         return [position for request in _requests(entries) for position in self._put(request)]
 
-    def _entry(self, ending: Mapping[str, Any]) -> "PutEventsRequestEntryTypeDef":
+    def _entry(self, detail: EventDetail) -> "PutEventsRequestEntryTypeDef":
         return {
             "EventBusName": self._bus,
-            "Source": ending["Source"],
-            "DetailType": ending["DetailType"],
-            "Detail": json.dumps(ending["Detail"], separators=(",", ":")),
+            "Source": EVENT_SOURCE,
+            "DetailType": DETAIL_TYPES[detail.status],
+            "Detail": json.dumps(asdict(detail), separators=(",", ":")),
         }
 
     def _put(self, request: Mapping[int, "PutEventsRequestEntryTypeDef"]) -> list[int]:

@@ -1,13 +1,15 @@
-"""How a document ended, as the world is told: docs/events.md is the contract. Pure."""
+"""The event of a document's end: docs/events.md is the contract. Sent before the row is closed."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, cast
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, cast
 
 from functions.core.change import Operation
 from functions.core.ledger_row import LedgerRow, Status
 
-EVENT_SOURCE = "embedq"
+if TYPE_CHECKING:
+    from functions.core.identity import RowKey
+    from functions.core.ports import Announcer, Clock, Telemetry
 
 Final = Literal[
     Status.COMPLETED,
@@ -17,15 +19,6 @@ Final = Literal[
     Status.DELETED,
     Status.SKIPPED,
 ]
-
-DETAIL_TYPES = {
-    Status.COMPLETED: "Document Completed",
-    Status.PARTIALLY_COMPLETED: "Document Partially Completed",
-    Status.FAILED: "Document Failed",
-    Status.FAILED_MAX_RETRIES: "Document Failed",
-    Status.DELETED: "Document Deleted",
-    Status.SKIPPED: "Document Skipped",
-}
 
 
 @dataclass(frozen=True)
@@ -39,7 +32,7 @@ class ChunkCounts:
 
 @dataclass(frozen=True)
 class EventDetail:
-    """What an event tells: ids and numbers, never content."""
+    """The content of an event: ids and numbers, never content of the document."""
 
     # Raised when a field changes its meaning or goes; others may come under the same number.
     schema: Literal[1]
@@ -60,15 +53,39 @@ class EventDetail:
     ended_ms: int
 
 
+@dataclass(frozen=True)
+class Announcements:
+    """Sends the events of one stage."""
+
+    announcer: "Announcer"
+    telemetry: "Telemetry"
+    clock: "Clock"
+    stage: str
+
+    def refused(self, rows: Iterable[LedgerRow | None]) -> "set[RowKey]":
+        """Send the events of the rows that end; return the rows whose event was refused.
+
+        Those are not to be closed: an event is sent at least once.
+        """
+        ended = [row for row in rows if row is not None and is_announced(row)]
+        if not ended:
+            return set()
+        details = [event_detail(row, stage=self.stage, at_ms=self.clock()) for row in ended]
+        refused = {ended[number].row_key for number in self.announcer.announce(details)}
+        if refused:
+            self.telemetry.event("announcement_failed", tasks=len(refused))
+        return refused
+
+
 def is_announced(row: LedgerRow) -> bool:
     """Tell whether the row has come to an end: a healing one has not."""
-    return row.status in DETAIL_TYPES and not row.is_healing
+    return not row.status.is_open and not row.is_healing
 
 
-def announcement(row: LedgerRow, *, stage: str, at_ms: int) -> Mapping[str, Any]:
-    """Build the event of a row that is about to be closed at this time."""
+def event_detail(row: LedgerRow, *, stage: str, at_ms: int) -> EventDetail:
+    """Describe the end of a row that is about to be closed at this time."""
     indexed = row.indexed
-    detail = EventDetail(
+    return EventDetail(
         schema=1,
         stage=stage,
         target=row.task.target,
@@ -86,8 +103,3 @@ def announcement(row: LedgerRow, *, stage: str, at_ms: int) -> Mapping[str, Any]
         written_ms=row.written_ms,
         ended_ms=at_ms,
     )
-    return {
-        "Source": EVENT_SOURCE,
-        "DetailType": DETAIL_TYPES[row.status],
-        "Detail": asdict(detail),
-    }

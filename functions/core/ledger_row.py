@@ -133,6 +133,10 @@ class LedgerRow:
         return self.status is Status.FAILED and self.progress.next_attempt_ms is not None
 
     @property
+    def is_given_up(self) -> bool:
+        return self.status.is_failed and not self.is_healing
+
+    @property
     def group(self) -> Group | None:
         """The sweep group that lists this row; None if closed."""
         if self.status.is_open:

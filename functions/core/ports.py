@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from functions.core.announcement import EventDetail
 from functions.core.control import Breaker, Control, Cooldown
 from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult
 from functions.core.failure import Part
@@ -214,8 +215,8 @@ class Prober(Protocol):
 
 
 class Announcer(Protocol):
-    def announce(self, endings: Sequence[Mapping[str, Any]]) -> list[int]:
-        """Tell the world how documents ended; return the positions that were not taken."""
+    def announce(self, details: Sequence[EventDetail]) -> list[int]:
+        """Send the events of documents that ended; return the positions that were refused."""
 
 
 class Telemetry(Protocol):

@@ -137,6 +137,11 @@ def hand_back(row: LedgerRow) -> LedgerRow:
     return replace(row, status=Status.PENDING)
 
 
+def keep_stashed(row: LedgerRow, stashed: bool) -> LedgerRow:
+    """Note that this run, or one before it, has stashed vectors."""
+    return replace(row, stashed=row.stashed or stashed)
+
+
 def record_crash(row: LedgerRow, crash: Failure, *, receive_count: int, now_ms: int) -> LedgerRow:
     """Record that a run crashed with it; that run may have stashed vectors."""
     progress = replace(row.progress, receive_count=receive_count)

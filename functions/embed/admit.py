@@ -25,12 +25,13 @@ class Verdict(StrEnum):
     """What to do with a received task; also the name of its log event."""
 
     WORK = "task_started"
-    SUSPECT = "task_suspected"  # a run died with it: charged, and worked alone after the others
+    SUSPECT = "task_suspected"  # a run crashed with it: worked alone after the others
     SUPERSEDED = "task_superseded"  # a newer version exists: acknowledged
     DONE = "task_done_before"  # completed at this version: acknowledged
     WAITS = "task_waits"  # parked or healing: the sweep sends it in time; acknowledged
     UNKNOWN = "task_unknown"  # no row, so nothing is owed: acknowledged
-    DEAD = "task_dead"  # failed for good: handed back until SQS moves it to the dead letters
+    NOT_ANNOUNCED = "task_not_announced"  # given up, but its event was refused: handed back
+    DEAD = "task_dead"  # given up: handed back until SQS moves it to the dead letters
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def admit(
         row = start_over(row)
     elif not row.status.is_open:
         return Admission(Verdict.DONE)
-    elif _died(row, message, retry, run_seconds, now_ms):
+    elif _has_crashed(row, message, retry, run_seconds, now_ms):
         return _suspect(row, message, retry, now_ms)
     started = start(
         row,
@@ -77,7 +78,7 @@ def admit(
 
 
 def _suspect(row: LedgerRow, message: Message, retry: RetrySettings, now_ms: int) -> Admission:
-    # Pending until its turn: only the one that is worked alone is charged for the next death.
+    # Pending until its turn: only the one that is worked alone spends an attempt in the next crash.
     row = record_crash(row, CRASHED, receive_count=message.receive_count, now_ms=now_ms)
     step = next_step(CRASHED, row.progress, retry, document_type=row.type, now_ms=now_ms)
     settled = settle(row, step, content_hash=None, now_ms=now_ms)
@@ -93,13 +94,13 @@ def _suspect(row: LedgerRow, message: Message, retry: RetrySettings, now_ms: int
             return Admission(Verdict.SUSPECT, row)
 
 
-def _died(
+def _has_crashed(
     row: LedgerRow, message: Message, retry: RetrySettings, run_seconds: float, now_ms: int
 ) -> bool:
     """Tell whether an earlier run took this message and never came to an end.
 
-    A run that ended, but could not write so, has given its message back within its own time
-    and the longest hiding. A dead one's comes after the visibility timeout: six runs long.
+    A run that ended, but could not write so, has returned its message within its own time and
+    the longest hiding. A crashed one's comes after the visibility timeout: six runs long.
     """
     if row.status is not Status.PROCESSING or message.receive_count <= row.progress.receive_count:
         return False

@@ -1,8 +1,9 @@
-"""The step of embed put together from its boxes."""
+"""The step of embed put together from its parts."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from functions.core.announcement import Announcements
 from functions.core.failure import Part
 from functions.core.ports import (
     Announcer,
@@ -17,14 +18,13 @@ from functions.core.ports import (
     VectorIndex,
 )
 from functions.core.settings import SourceSettings, TargetSettings
-from functions.embed.closing import Closing
-from functions.embed.failure_report import FailureReport
+from functions.embed.finish import Finish
 from functions.embed.guard import Guard
 from functions.embed.guarded import GuardedEmbedder, GuardedIndex
-from functions.embed.intake import Intake
 from functions.embed.payment import Payment
 from functions.embed.probe import probe
 from functions.embed.process import Embed
+from functions.embed.receive import Receive
 
 
 def build_embed(
@@ -45,29 +45,29 @@ def build_embed(
     target: TargetSettings,
     stage: str = "",
 ) -> Embed:
-    """Put the step together from its boxes."""
+    """Put the step together from its dependencies."""
     guard = Guard(target, control, telemetry, clock, wait, jitter)
     guarded = GuardedIndex(index, guard)
-    closing = Closing(
+    announcements = Announcements(announcer, telemetry, clock, stage)
+    finish = Finish(
         ledger=ledger,
-        announcer=announcer,
+        announcements=announcements,
         telemetry=telemetry,
         clock=clock,
+        jitter=jitter,
         retry=target.retry,
         model=target.model,
-        stage=stage,
-        jitter=jitter,
         is_failing=lambda: guard.is_failing,
-        report=FailureReport(telemetry),
     )
-    intake = Intake(
+    receive = Receive(
         ledger=ledger,
+        announcements=announcements,
         telemetry=telemetry,
         clock=clock,
+        jitter=jitter,
         retry=target.retry,
         target=target.name,
         sources=frozenset(one.name for one in sources),
-        announce=closing.announce,
     )
     payment = Payment(
         embedder=GuardedEmbedder(embedder, guard),
@@ -85,10 +85,11 @@ def build_embed(
         index=guarded,
         guard=guard,
         payment=payment,
-        intake=intake,
-        closing=closing,
+        receive=receive,
+        finish=finish,
         telemetry=telemetry,
         clock=clock,
+        jitter=jitter,
         sources={one.name: one for one in sources},
         target=target,
         probe=partial(probe, embedder=embedder, index=index, clock=clock),

@@ -1,9 +1,9 @@
 """How a task's run ended, and what that makes of its row and its message. Pure."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from functions.core.failure import Failure, FailureKind
-from functions.core.ledger_row import IndexedContent, LedgerRow
+from functions.core.ledger_row import IndexedContent, LedgerRow, Status
 from functions.core.next_step import (
     LAST_HIDING_RECEIVE,
     GiveUp,
@@ -14,7 +14,14 @@ from functions.core.next_step import (
     next_step,
 )
 from functions.core.retry_policy import RetrySettings
-from functions.core.transitions import complete, hand_back, record_failure, remove, settle
+from functions.core.transitions import (
+    complete,
+    hand_back,
+    keep_stashed,
+    record_failure,
+    remove,
+    settle,
+)
 
 
 @dataclass(frozen=True)
@@ -28,8 +35,8 @@ class Indexed:
 
 
 @dataclass(frozen=True)
-class Buried:
-    """The tombstone is in the index under this version; a reason tells why it was skipped."""
+class Removed:
+    """The tombstone is in the index under this version; `reason` says why it was skipped."""
 
     reason: str | None
     content_hash: str | None
@@ -56,11 +63,27 @@ class Untouched:
     stashed: bool = False
 
 
-# Charges nobody at first; what no run has time for in many deliveries is too large for one.
+# A free retry, until LAST_HIDING_RECEIVE: a task that no run has time for is too large for one.
 NO_TIME = Failure(FailureKind.NO_TIME, "the run had no time for it")
 TOO_SLOW = Failure(FailureKind.RESOURCE, f"no run of {LAST_HIDING_RECEIVE} had time for it")
 
-Ending = Indexed | Buried | Superseded | Failed | Untouched
+Ending = Indexed | Removed | Superseded | Failed | Untouched
+
+# The log event and the metric of a row that is closed, by its status, and of one that is not, by
+# the step that follows.
+CLOSED = {
+    Status.COMPLETED: ("task_completed", "TasksCompleted"),
+    Status.PARTIALLY_COMPLETED: ("task_partially_completed", "TasksPartiallyCompleted"),
+    Status.DELETED: ("task_deleted", "TasksDeleted"),
+    Status.SKIPPED: ("task_skipped", "TasksSkipped"),
+}
+FOLLOWED = {
+    RetryAfter: ("task_failed", "TasksRetried"),
+    Park: ("task_parked", "TasksParked"),
+    Heal: ("task_healing", "TasksHealing"),
+    GiveUp: ("task_given_up", "TasksGivenUp"),
+}
+HANDED_BACK = ("task_handed_back", "TasksHandedBack")
 
 
 @dataclass(frozen=True)
@@ -91,39 +114,22 @@ def conclude(row: LedgerRow, ending: Ending, rules: Rules, *, now_ms: int) -> Co
         case Indexed(content_hash, chunks, chunks_failed, tokens):
             indexed = IndexedContent(chunks, chunks_failed, tokens, rules.model)
             done = complete(row, indexed, content_hash=content_hash, now_ms=now_ms)
-            if chunks_failed:
-                return Conclusion("task_partially_completed", "TasksPartiallyCompleted", done)
-            return Conclusion("task_completed", "TasksCompleted", done)
-        case Buried(reason, content_hash):
+            return Conclusion(*CLOSED[done.status], done)
+        case Removed(reason, content_hash):
             done = remove(row, reason=reason, content_hash=content_hash, now_ms=now_ms)
-            event, metric = (
-                ("task_deleted", "TasksDeleted")
-                if reason is None
-                else ("task_skipped", "TasksSkipped")
-            )
-            return Conclusion(event, metric, done)
-        case Untouched(stashed):
-            if row.progress.receive_count >= LAST_HIDING_RECEIVE:
-                return conclude(row, Failed(TOO_SLOW, stashed=stashed), rules, now_ms=now_ms)
-            back = replace(hand_back(row), stashed=row.stashed or stashed)
+            return Conclusion(*CLOSED[done.status], done)
+        case Untouched(stashed) if row.progress.receive_count < LAST_HIDING_RECEIVE:
+            back = keep_stashed(hand_back(row), stashed)
             step = _step(back, NO_TIME, rules, now_ms)
-            settled = settle(back, step, content_hash=None, now_ms=now_ms)
-            return replace(
-                _after(step, settled), event="task_handed_back", metric="TasksHandedBack"
-            )
+            waiting = settle(back, step, content_hash=None, now_ms=now_ms)
+            return Conclusion(*HANDED_BACK, waiting, _again_in_seconds(step))
+        case Untouched(stashed):
+            return conclude(row, Failed(TOO_SLOW, stashed=stashed), rules, now_ms=now_ms)
         case Failed(failure, content_hash, stashed):
-            spent = replace(
-                record_failure(row, failure, now_ms=now_ms), stashed=row.stashed or stashed
-            )
+            spent = keep_stashed(record_failure(row, failure, now_ms=now_ms), stashed)
             step = _step(spent, failure, rules, now_ms)
-            return _after(step, settle(spent, step, content_hash=content_hash, now_ms=now_ms))
-
-
-def gives_up(row: LedgerRow, failure: Failure, rules: Rules, *, now_ms: int) -> bool:
-    """Tell whether this failure would be the document's last."""
-    return isinstance(
-        _step(record_failure(row, failure, now_ms=now_ms), failure, rules, now_ms), GiveUp
-    )
+            settled = settle(spent, step, content_hash=content_hash, now_ms=now_ms)
+            return Conclusion(*FOLLOWED[type(step)], settled, _again_in_seconds(step))
 
 
 def _step(row: LedgerRow, failure: Failure, rules: Rules, now_ms: int) -> Step:
@@ -138,15 +144,13 @@ def _step(row: LedgerRow, failure: Failure, rules: Rules, now_ms: int) -> Step:
     )
 
 
-def _after(step: Step, row: LedgerRow) -> Conclusion:
+def _again_in_seconds(step: Step) -> float | None:
     match step:
         case RetryAfter(delay):
-            return Conclusion("task_failed", "TasksRetried", row, delay)
-        case Park():
-            return Conclusion("task_parked", "TasksParked", row)
-        case Heal():
-            return Conclusion("task_healing", "TasksHealing", row)
+            return delay
         case GiveUp():
             # Handed back at once, without work, until SQS's own redrive moves it: a message that
             # we sent to the dead letters ourselves could not be redriven from the console.
-            return Conclusion("task_given_up", "TasksGivenUp", row, 0)
+            return 0
+        case _:
+            return None

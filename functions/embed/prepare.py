@@ -1,4 +1,4 @@
-"""Job + what its item is now -> chunks to embed, a grave to dig, or a failure. Pure."""
+"""Job + what its item is now -> chunks to embed, a tombstone to write, or a failure. Pure."""
 
 from collections.abc import Iterator, Sequence
 
@@ -18,12 +18,10 @@ PARCEL_BYTES = 8_000_000
 BYTES_PER_NUMBER = 13
 
 
-def prepare(
-    job: Job, content: Document | Unusable | None, target: TargetSettings, *, now_ms: int
-) -> Prepared | Tombstone | Failed:
-    """Decide from the item itself, never from the change: it may be newer than the task."""
-    if isinstance(content, Document):
-        return _split(job, content, target)
+def tombstone(
+    job: Job, content: Unusable | None, target: TargetSettings, *, now_ms: int
+) -> Tombstone | Failed:
+    """Make the tombstone of a document that is gone or skipped; an invalid one fails."""
     digest = None if content is None else content_hash(content, target)
     if content is not None and content.invalid:
         return Failed(Failure(FailureKind.INVALID_INPUT, content.reason), digest)
@@ -57,7 +55,8 @@ def entry_bytes(chunks: int, text: str, dimensions: int) -> int:
     return chunks * (dimensions * BYTES_PER_NUMBER + 120) + 2 * len(text.encode())
 
 
-def _split(job: Job, document: Document, target: TargetSettings) -> Prepared | Failed:
+def split_document(job: Job, document: Document, target: TargetSettings) -> Prepared | Failed:
+    """Split a document into chunks, unless that makes too many or too large an entry."""
     texts = split(document.text, max_tokens=target.chunk_tokens)
     digest = content_hash(document, target)
     if len(texts) > target.max_chunks:

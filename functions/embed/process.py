@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from functions.core.batches import batches
 from functions.core.document import Document, Unusable, read_document
-from functions.core.entry import Entry, Tombstone
+from functions.core.entry import Tombstone
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import RowKey
 from functions.core.lane import Lane
@@ -21,25 +22,26 @@ from functions.core.ports import (
 )
 from functions.core.settings import SourceSettings, TargetSettings
 from functions.core.transitions import hand_back, put_in_lane
-from functions.embed.closing import Closing
 from functions.embed.ending import NO_TIME, Ending, Failed, Untouched
+from functions.embed.entry_writes import Writes, write_entries
+from functions.embed.finish import Ended, Finish
 from functions.embed.guard import Guard
-from functions.embed.intake import Intake, Received, Returned
-from functions.embed.job import Job, Prepared
-from functions.embed.landing import land
+from functions.embed.job import Job, Prepared, Received, Returned
 from functions.embed.payment import Paid, Payment
-from functions.embed.prepare import LOAD_CHUNKS, parcels, prepare
+from functions.embed.prepare import LOAD_CHUNKS, parcels, split_document, tombstone
+from functions.embed.receive import Receive
 from functions.embed.run_time import RunTime, SecondsLeft
 
 # BatchGetItem's limit: one read of the source per round.
 ROUND_DOCUMENTS = 100
 
 Contents = dict[RowKey, Document | Unusable | None]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Embed:
-    """The step with its boxes."""
+    """The step with its dependencies."""
 
     source: Source
     ledger: Ledger
@@ -47,76 +49,68 @@ class Embed:
     index: VectorIndex
     guard: Guard
     payment: Payment
-    intake: Intake
-    closing: Closing
+    receive: Receive
+    finish: Finish
     telemetry: Telemetry
     clock: Clock
+    jitter: Callable[[], float]
     sources: Mapping[str, SourceSettings]
     target: TargetSettings
-    # Tries the provider and the index past their breakers; tells what failed of each.
+    # Tries the provider and the index past their breakers; returns what failed of each.
     probe: Callable[[Sequence[str]], Mapping[str, str | None]]
 
     def process(self, messages: Sequence[Message], seconds_left: SecondsLeft) -> list[str]:
         """Work a batch; return the ids of the messages that failed."""
         time = RunTime.begin(seconds_left)
         self.guard.begin(time.for_requests)
-        received, returned = self.intake.parse(messages)
-        for part in batches(self.intake.newest(received), ROUND_DOCUMENTS):
-            returned += self._safely(part, time)
+        received, returned = self.receive.parse(messages)
+        for part in batches(self.receive.newest(received), ROUND_DOCUMENTS):
+            returned += self._round(part, time)
         self.guard.end()
-        self.closing.report.tell()
+        self.finish.report()
         # The last thing of all: from this call on the messages may come again.
         for message in self.queue.hide([(b.message, round(b.seconds)) for b in returned]):
             self.telemetry.event("message_not_hidden", message_id=message.message_id)
         return [back.message.message_id for back in returned]
 
-    def _safely(self, part: Sequence[Received], time: RunTime) -> list[Returned]:
+    def _round(self, part: Sequence[Received], time: RunTime) -> list[Returned]:
         """Work a round; whatever happens, the batch gets an answer."""
-        try:
-            return self._round(part, time) if time.has_a_round else self._hand_back(part, time)
-        except Exception as error:  # noqa: BLE001
-            # The ledger cannot be read or written: nothing was paid, and nobody is charged.
-            failure = self._failure(error)
-            self.telemetry.event("round_failed", failure=failure.message, tasks=len(part))
-            return [self.closing.later(one.message) for one in part]
+        work = self._work_round if time.has_a_round else self._hand_back
+        returned = self._caught(lambda: work(part, time))
+        if not isinstance(returned, Failed):
+            return returned
+        # The ledger cannot be read or written: nothing was paid, and no attempt is spent.
+        self.telemetry.event("round_failed", failure=returned.failure.message, tasks=len(part))
+        return [Returned.later(one.message, jitter=self.jitter()) for one in part]
 
-    def _round(self, received: Sequence[Received], time: RunTime) -> list[Returned]:
-        admitted = self.intake.admit(received, run_seconds=time.total)
-        returned = admitted.dead + self._work(admitted.jobs, time)
+    def _work_round(self, part: Sequence[Received], time: RunTime) -> list[Returned]:
+        admitted = self.receive.admit(part, run_seconds=time.total)
+        returned = admitted.returned + self._work(admitted.jobs, time)
         for suspect in admitted.suspects:
-            # Alone, and after the others are done: the next death is this one's.
-            returned += self._safely([suspect], time)
+            # Run alone and last: another crash is its fault.
+            returned += self._round([suspect], time)
         return returned
 
     def _hand_back(self, part: Sequence[Received], time: RunTime) -> list[Returned]:
-        """Give back what the run has no time for; what came often is parked, before it dies."""
+        """Return what the run has no time for; what came often is parked before SQS gives up."""
         often = [one for one in part if one.message.receive_count >= LAST_HIDING_RECEIVE]
-        returned = [self.closing.soon(one.message) for one in part if one not in often]
+        returned = [self._soon(one.message) for one in part if one not in often]
         if often:
-            admitted = self.intake.admit(often, run_seconds=time.total)
-            returned += admitted.dead
-            returned += [self.closing.soon(one.message) for one in admitted.suspects]
-            endings: dict[RowKey, Ending] = {job.key: Failed(NO_TIME) for job in admitted.jobs}
-            returned += self.closing.close(admitted.jobs, endings)
+            admitted = self.receive.admit(often, run_seconds=time.total)
+            returned += admitted.returned
+            returned += [self._soon(one.message) for one in admitted.suspects]
+            returned += self.finish.close(self._all(admitted.jobs, Failed(NO_TIME)))
         return returned
 
     def _work(self, jobs: Sequence[Job], time: RunTime) -> list[Returned]:
-        try:
-            contents = self._read(jobs)
-        except Exception as error:  # noqa: BLE001
-            return self.closing.close(jobs, self._all_failed(jobs, error))
+        contents = self._caught(lambda: self._read(jobs))
+        if isinstance(contents, Failed):
+            return self.finish.close(self._all(jobs, contents))
         jobs = [_typed(job, contents[job.key]) for job in jobs]
-        revived = [job for job in jobs if _is_revived(job, contents[job.key])]
-        gone = [
-            job
-            for job in jobs
-            if not isinstance(contents[job.key], Document) and job not in revived
-        ]
-        present = [job for job in jobs if job not in revived and job not in gone]
-        # Deletes first: they leave the search also while the provider is down.
-        returned = self._move(revived) + self._bury(gone, contents)
-        for load in self._loads(present, contents, time, returned):
-            returned += self._load(load, time)
+        back = [job for job in jobs if _is_back(job, contents[job.key])]
+        returned = self._move(back)
+        for ended in self._results([job for job in jobs if job not in back], contents, time):
+            returned += self.finish.close(ended)
         return returned
 
     def _read(self, jobs: Sequence[Job]) -> Contents:
@@ -124,95 +118,11 @@ class Embed:
         for name, source in self.sources.items():
             mine = [job for job in jobs if job.task.source == name]
             if mine:
-                # By the row's key: a message may be anybody's, the ledger is ours.
+                # By the row's key: anyone may send a message, only we write the ledger.
                 items = self.source.read(source, [job.row.task.key for job in mine])
                 for job, item in zip(mine, items, strict=True):
                     contents[job.key] = None if item is None else read_document(item, source)
         return contents
-
-    def _bury(self, jobs: Sequence[Job], contents: Contents) -> list[Returned]:
-        endings: dict[RowKey, Ending] = {}
-        graves: list[tuple[Job, Entry | Tombstone]] = []
-        for job in jobs:
-            match self._prepare(job, contents[job.key]):
-                case Tombstone() as stone:
-                    graves.append((job, stone))
-                case Failed() as failed:
-                    endings[job.key] = failed
-        endings |= self._land(graves, {})
-        return self.closing.close(jobs, endings)
-
-    def _loads(
-        self,
-        jobs: Sequence[Job],
-        contents: Contents,
-        time: RunTime,
-        returned: list[Returned],
-    ) -> Iterator[list[Prepared]]:
-        """Split texts only as fast as they are embedded; close what never gets that far."""
-        load: list[Prepared] = []
-        for job in jobs:
-            if not time.has_a_round:
-                returned += self.closing.close([job], {job.key: Untouched()})
-                continue
-            match self._prepare(job, contents[job.key]):
-                case Prepared() as ready:
-                    if load and _chunks(load) + len(ready.texts) > LOAD_CHUNKS:
-                        yield load
-                        load = []
-                    load.append(ready)
-                case Failed() as failed:
-                    returned += self.closing.close([job], {job.key: failed})
-        if load:
-            yield load
-
-    def _load(self, load: Sequence[Prepared], time: RunTime) -> list[Returned]:
-        jobs = [ready.job for ready in load]
-        if not time.has_a_round:
-            return self.closing.close(jobs, {job.key: Untouched() for job in jobs})
-        try:
-            paid, unpaid = self.payment.pay(load, time)
-        except Exception as error:  # noqa: BLE001
-            return self.closing.close(jobs, self._all_failed(jobs, error))
-        endings: dict[RowKey, Ending] = {}
-        for job in jobs:
-            if one := unpaid.get(job.key):
-                if self._is_last(job, one.ending) and one.rest is not None:
-                    # What is paid shall be found, even if the rest never comes.
-                    paid.append(one.rest)
-                else:
-                    endings[job.key] = one.ending
-        returned = self.closing.close([job for job in jobs if job.key in endings], endings)
-        for parcel in parcels(paid, dimensions=self.target.dimensions):
-            returned += self._deliver(parcel, time)
-        return returned
-
-    def _is_last(self, job: Job, ending: Failed | Untouched) -> bool:
-        return isinstance(ending, Failed) and self.closing.gives_up(job.row, ending.failure)
-
-    def _deliver(self, parcel: Sequence[Paid], time: RunTime) -> list[Returned]:
-        """Write one bulk body's worth of documents; stash what does not get into the index."""
-        jobs = [one.prepared.job for one in parcel]
-        endings: dict[RowKey, Ending]
-        if not time.has_a_parcel:
-            endings = {job.key: Untouched() for job in jobs}
-        else:
-            entries = [(one.prepared.job, one.entry(now_ms=self.clock())) for one in parcel]
-            endings = self._land(entries, {one.prepared.job.key: one.tokens for one in parcel})
-        for one in parcel:
-            ending = endings[one.prepared.job.key]
-            if isinstance(ending, Failed | Untouched):
-                stashed = self.payment.keep(one.prepared, one.vectors)
-                endings[one.prepared.job.key] = replace(ending, stashed=stashed)
-        return self.closing.close(jobs, endings)
-
-    def _land(
-        self, entries: Sequence[tuple[Job, Entry | Tombstone]], tokens: Mapping[RowKey, int]
-    ) -> dict[RowKey, Ending]:
-        try:
-            return land(self.index, entries, tokens=tokens)
-        except Exception as error:  # noqa: BLE001
-            return self._all_failed([job for job, _ in entries], error)
 
     def _move(self, jobs: Sequence[Job]) -> list[Returned]:
         """Send tasks of the delete lane whose documents exist again to where they are embedded.
@@ -224,26 +134,109 @@ class Embed:
         unsent = {task.row_key for task in self.queue.send([row.task for row in moved])}
         for row in moved:
             self.telemetry.event("task_moved", **row.task.log_fields())
-        return [self.closing.soon(job.message) for job in jobs if job.key in unsent]
+        return [self._soon(job.message) for job in jobs if job.key in unsent]
 
-    def _prepare(
-        self, job: Job, content: Document | Unusable | None
-    ) -> Prepared | Tombstone | Failed:
+    def _results(
+        self, jobs: Sequence[Job], contents: Contents, time: RunTime
+    ) -> Iterator[list[Ended]]:
+        """Yield how the jobs ended, as soon as it is known, to be closed at once."""
+        # Deletes first: they leave the search also while the provider is down.
+        yield self._remove(
+            [(job, one) for job in jobs if not isinstance(one := contents[job.key], Document)]
+        )
+        load: list[Prepared] = []
+        for job in jobs:
+            content = contents[job.key]
+            if not isinstance(content, Document):
+                continue
+            # Texts are split only as fast as they are embedded.
+            ready = self._split(job, content) if time.has_a_round else Untouched()
+            if not isinstance(ready, Prepared):
+                yield self._all([job], ready)
+                continue
+            if load and _chunks(load) + len(ready.texts) > LOAD_CHUNKS:
+                yield from self._embed(load, time)
+                load = []
+            load.append(ready)
+        if load:
+            yield from self._embed(load, time)
+
+    def _remove(self, jobs: Sequence[tuple[Job, Unusable | None]]) -> list[Ended]:
+        made = [(job, self._tombstone(job, content)) for job, content in jobs]
+        stones = [(job, one) for job, one in made if isinstance(one, Tombstone)]
+        endings = self._write(stones, {})
+        return [
+            self.finish.end(job, one if isinstance(one, Failed) else endings[job.key])
+            for job, one in made
+        ]
+
+    def _tombstone(self, job: Job, content: Unusable | None) -> Tombstone | Failed:
+        return self._caught(lambda: tombstone(job, content, self.target, now_ms=self.clock()))
+
+    def _split(self, job: Job, document: Document) -> Prepared | Failed:
+        return self._caught(lambda: split_document(job, document, self.target))
+
+    def _embed(self, load: Sequence[Prepared], time: RunTime) -> Iterator[list[Ended]]:
+        jobs = [ready.job for ready in load]
+        if not time.has_a_round:
+            yield self._all(jobs, Untouched())
+            return
+        vectors = self._caught(lambda: self.payment.pay(load, time))
+        if isinstance(vectors, Failed):
+            yield self._all(jobs, vectors)
+            return
+        paid, unpaid = vectors
+        ended: list[Ended] = []
+        for job in jobs:
+            if one := unpaid.get(job.key):
+                end = self.finish.end(job, one.ending)
+                if one.rest is not None and end.is_last_attempt:
+                    # What is paid is made searchable, even if the other chunks never come.
+                    paid.append(one.rest)
+                else:
+                    ended.append(end)
+        yield ended
+        for parcel in parcels(paid, dimensions=self.target.dimensions):
+            yield self._deliver(parcel, time)
+
+    def _deliver(self, parcel: Sequence[Paid], time: RunTime) -> list[Ended]:
+        """Write one bulk body's worth of documents; stash what does not get into the index."""
+        endings: dict[RowKey, Ending]
+        if not time.has_a_parcel:
+            endings = {one.prepared.job.key: Untouched() for one in parcel}
+        else:
+            entries = [(one.prepared.job, one.entry(now_ms=self.clock())) for one in parcel]
+            endings = self._write(entries, {one.prepared.job.key: one.tokens for one in parcel})
+        ended: list[Ended] = []
+        for one in parcel:
+            ending = endings[one.prepared.job.key]
+            if isinstance(ending, Failed | Untouched):
+                ending = replace(ending, stashed=self.payment.keep(one.prepared, one.vectors))
+            ended.append(self.finish.end(one.prepared.job, ending))
+        return ended
+
+    def _write(self, entries: Writes, tokens: Mapping[RowKey, int]) -> dict[RowKey, Ending]:
+        endings = self._caught(lambda: write_entries(self.index, entries, tokens=tokens))
+        if isinstance(endings, Failed):
+            return {job.key: endings for job, _ in entries}
+        return endings
+
+    def _all(self, jobs: Sequence[Job], ending: Ending) -> list[Ended]:
+        return [self.finish.end(job, ending) for job in jobs]
+
+    def _soon(self, message: Message) -> Returned:
+        return Returned.soon(message, self.target.retry, jitter=self.jitter())
+
+    def _caught(self, stage: Callable[[], T]) -> T | Failed:
+        """Run one stage: whatever goes wrong there is the failure of its documents alone."""
         try:
-            return prepare(job, content, self.target, now_ms=self.clock())
+            return stage()
+        except FailureError as error:
+            return Failed(error.failure)
         except Exception as error:  # noqa: BLE001
-            return Failed(self._failure(error))
-
-    def _all_failed(self, jobs: Sequence[Job], error: Exception) -> dict[RowKey, Ending]:
-        ending = Failed(self._failure(error))
-        return {job.key: ending for job in jobs}
-
-    def _failure(self, error: Exception) -> Failure:
-        """Classify what an adapter did not: whatever happens, every document gets an end."""
-        if isinstance(error, FailureError):
-            return error.failure
-        self.telemetry.unexpected(error)
-        return Failure(FailureKind.UNKNOWN, f"unexpected {type(error).__name__}, see the log")
+            self.telemetry.unexpected(error)
+            reason = f"unexpected {type(error).__name__}, see the log"
+            return Failed(Failure(FailureKind.UNKNOWN, reason))
 
 
 def _typed(job: Job, content: Document | Unusable | None) -> Job:
@@ -251,7 +244,8 @@ def _typed(job: Job, content: Document | Unusable | None) -> Job:
     return job if content is None else replace(job, row=replace(job.row, type=content.type))
 
 
-def _is_revived(job: Job, content: Document | Unusable | None) -> bool:
+def _is_back(job: Job, content: Document | Unusable | None) -> bool:
+    """Tell whether a document exists again that its task is to delete."""
     return job.task.lane is Lane.DELETE and isinstance(content, Document)
 
 

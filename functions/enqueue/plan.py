@@ -11,7 +11,7 @@ from functions.core.settings import Ordering, SourceSettings, TargetSettings
 from functions.core.transitions import accept
 
 
-class Outcome(StrEnum):
+class ChangeResult(StrEnum):
     """What became of a change in one target; also the name of its log event and metric."""
 
     ACCEPTED = "change_accepted"  # a new version: written to the ledger, then sent
@@ -26,10 +26,10 @@ HASHED = (Status.COMPLETED, Status.PARTIALLY_COMPLETED, Status.SKIPPED, Status.F
 
 @dataclass(frozen=True)
 class Plan:
-    """The decision: an accepted row is to be written, then its task sent if `sends`."""
+    """The decision: a row is to be written where there is one, then its task sent if `sends`."""
 
-    outcome: Outcome
-    row: LedgerRow
+    result: ChangeResult
+    row: LedgerRow | None = None
     sends: bool = False
 
 
@@ -54,7 +54,7 @@ def plan_change(
         trace_id=trace_id,
         now_ms=now_ms,
     )
-    return Plan(Outcome.ACCEPTED, accepted, sends=True)
+    return Plan(ChangeResult.ACCEPTED, accepted, sends=True)
 
 
 def choose_lane(change: Change, source: SourceSettings, open_lane: Lane | None) -> Lane:
@@ -71,13 +71,13 @@ def choose_lane(change: Change, source: SourceSettings, open_lane: Lane | None) 
 def _without_new_version(change: Change, row: LedgerRow, target: TargetSettings) -> Plan | None:
     if change.position.stream == row.position.stream:
         if change.position < row.position:
-            return Plan(Outcome.STALE, row)
+            return Plan(ChangeResult.STALE)
         if change.position == row.position:
             # What is parked has been delivered and worked: the sweep sends it again.
             is_owed = row.status is Status.PENDING and not row.progress.parked
-            return Plan(Outcome.REPEATED, row, sends=is_owed)
+            return Plan(ChangeResult.REPEATED, sends=is_owed)
     if _is_unchanged(change, row, target):
-        return Plan(Outcome.UNCHANGED, row)
+        return Plan(ChangeResult.UNCHANGED)
     return None
 
 

@@ -2,7 +2,7 @@
 crash between the two is repaired by the stream's redelivery."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from functions.core.change import Change, Rejected
 from functions.core.failure import FailureError
@@ -10,15 +10,16 @@ from functions.core.identity import RowKey, row_key
 from functions.core.ledger_row import LedgerRow
 from functions.core.ports import Clock, Ledger, TaskQueue, Telemetry
 from functions.core.settings import SourceSettings, TargetSettings
+from functions.core.swap import Rows, swap_until_settled
 from functions.core.task import Task
 from functions.core.transitions import leave_to_sweep, reject
-from functions.enqueue.plan import Outcome, Plan, plan_change
+from functions.enqueue.plan import ChangeResult, Plan, plan_change
 
 METRICS = {
-    Outcome.ACCEPTED: "ChangesAccepted",
-    Outcome.REPEATED: "ChangesRepeated",
-    Outcome.STALE: "ChangesStale",
-    Outcome.UNCHANGED: "ChangesUnchanged",
+    ChangeResult.ACCEPTED: "ChangesAccepted",
+    ChangeResult.REPEATED: "ChangesRepeated",
+    ChangeResult.STALE: "ChangesStale",
+    ChangeResult.UNCHANGED: "ChangesUnchanged",
 }
 
 
@@ -34,7 +35,7 @@ class Coalesced:
 
 @dataclass(frozen=True)
 class Enqueue:
-    """The step with its boxes."""
+    """The step with its dependencies."""
 
     ledger: Ledger
     queue: TaskQueue
@@ -50,7 +51,7 @@ class Enqueue:
         owed = self._wanted(documents)
         plans = self._plan(owed, trace_id)
         unsent = {task.row_key for task in self._send(plans.values())}
-        lost = self._leave_to_sweep([plans[key].row for key in unsent]) if unsent else set()
+        lost = self._leave_to_sweep([plans[key][1] for key in unsent]) if unsent else set()
         return [owed[key][0].first_sequence_number for key in lost]
 
     def _leave_to_sweep(self, rows: Sequence[LedgerRow]) -> set[RowKey]:
@@ -98,43 +99,40 @@ class Enqueue:
 
     def _plan(
         self, wanted: Mapping[RowKey, tuple[Coalesced, TargetSettings]], trace_id: str
-    ) -> dict[RowKey, Plan]:
-        # A document that is new to the table is most likely new to the ledger: no read.
-        rows: dict[RowKey, LedgerRow | None] = dict.fromkeys(wanted)
-        rows.update(self.ledger.read(k for k, (doc, _) in wanted.items() if not doc.inserted))
-        plans: dict[RowKey, Plan] = {}
-        # In the order of the stream: a sequential source is worked in the order of its writes.
-        open_keys = list(wanted)
-        while open_keys:
-            for key in open_keys:
-                document, target = wanted[key]
-                plans[key] = plan_change(
-                    document.last,
-                    rows[key],
-                    source=self.sources[document.last.source],
-                    target=target,
+    ) -> dict[RowKey, tuple[Plan, LedgerRow]]:
+        """Decide on each document, and write what is accepted; return the rows as they stand."""
+
+        def decide(rows: Rows) -> dict[RowKey, Plan]:
+            return {
+                key: plan_change(
+                    wanted[key][0].last,
+                    row,
+                    source=self.sources[wanted[key][0].last.source],
+                    target=wanted[key][1],
                     now_ms=self.clock(),
                     trace_id=trace_id,
                 )
-            accepted = [
-                plans[key].row for key in open_keys if plans[key].outcome is Outcome.ACCEPTED
-            ]
-            # What lost against another writer is planned anew on what stands there now.
-            swapped = self.ledger.write(accepted)
-            for key, stored in swapped.stored.items():
-                plans[key] = replace(plans[key], row=stored)
-            rows.update(swapped.lost)
-            open_keys = [key for key in open_keys if key in swapped.lost]
-        return plans
+                for key, row in rows.items()
+            }
 
-    def _send(self, plans: Iterable[Plan]) -> list[Task]:
+        # A document that is new to the table is most likely new to the ledger: no read.
+        known = self.ledger.read(k for k, (doc, _) in wanted.items() if not doc.inserted)
+        rows: Rows = {**dict.fromkeys(wanted), **known}
+        settled = {
+            key: (plan, row)
+            for key, plan, row in swap_until_settled(self.ledger, rows, decide)
+            if row is not None
+        }
+        # In the order of the stream: a sequential source is worked in the order of its writes.
+        return {key: settled[key] for key in wanted}
+
+    def _send(self, plans: Iterable[tuple[Plan, LedgerRow]]) -> list[Task]:
         tasks = []
-        for plan in plans:
-            task = plan.row.task
-            self.telemetry.event(str(plan.outcome), **task.log_fields())
-            self.telemetry.count(METRICS[plan.outcome])
+        for plan, row in plans:
+            self.telemetry.event(str(plan.result), **row.task.log_fields())
+            self.telemetry.count(METRICS[plan.result])
             if plan.sends:
-                tasks.append(task)
+                tasks.append(row.task)
         return self.queue.send(tasks)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from functions.core.announcement import Announcements
 from functions.core.ports import (
     Announcer,
     Clock,
@@ -53,10 +54,11 @@ def build_sweep(
         telemetry=telemetry,
         clock=clock,
     )
+    announcements = Announcements(announcer, telemetry, clock, stage)
     retry = {one.name: one.retry for one in targets}
     maintenance = (
         Replay(failed_changes, enqueue, telemetry),
-        Stuck(tools, announcer, retry, stuck_hours, stage),
+        Stuck(tools, announcements, retry, stuck_hours),
         Healing(tools),
         Purge(tools, indexes),
         Census(ledger, telemetry, clock, stuck_hours),

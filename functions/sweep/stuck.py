@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from functions.core.announcement import announcement
+from functions.core.announcement import Announcements
 from functions.core.failure import Failure, FailureKind
 from functions.core.ledger_row import Group, LedgerRow
 from functions.core.next_step import attempts_allowed
-from functions.core.ports import Announcer
 from functions.core.retry_policy import RetrySettings
 from functions.core.transitions import give_up_stuck, record_failure
 from functions.sweep.due import is_due
@@ -23,10 +22,9 @@ class Stuck:
     """The job that finds lost messages and the orphans of dead runs."""
 
     tools: Tools
-    announcer: Announcer
+    announcements: Announcements
     retry: Mapping[str, RetrySettings]  # by target
     stuck_hours: float
-    stage: str
     name: str = "stuck"
 
     def run(self, seconds_left: SecondsLeft) -> None:
@@ -49,11 +47,10 @@ class Stuck:
             )
 
     def _close(self, rows: Sequence[LedgerRow]) -> None:
-        """Close rows, and tell the world first: a crash in between tells it once more."""
-        endings = [announcement(row, stage=self.stage, at_ms=self.tools.clock()) for row in rows]
-        untold = set(self.announcer.announce(endings)) if endings else set()
-        told = [row for number, row in enumerate(rows) if number not in untold]
-        for row in self.tools.walk.ledger.write(told).stored.values():
+        """Close rows after their events are sent; a crash in between sends an event twice."""
+        refused = self.announcements.refused(rows)
+        announced = [row for row in rows if row.row_key not in refused]
+        for row in self.tools.walk.ledger.write(announced).stored.values():
             self.tools.telemetry.event(
                 "task_exhausted",
                 **row.task.log_fields(),

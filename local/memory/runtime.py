@@ -1,8 +1,10 @@
 """The clock, the telemetry and the event bus in memory."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
+
+from functions.core.announcement import EventDetail
 
 
 class MovableClock:
@@ -40,11 +42,11 @@ class MemoryAnnouncer:
     """Keeps the accepted events; rejects the next `refuses` ones."""
 
     def __init__(self) -> None:
-        self.events: list[Mapping[str, Any]] = []
+        self.events: list[EventDetail] = []
         self.refuses = 0
 
-    def announce(self, endings: Sequence[Mapping[str, Any]]) -> list[int]:
-        refused = list(range(min(self.refuses, len(endings))))
+    def announce(self, details: Sequence[EventDetail]) -> list[int]:
+        refused = list(range(min(self.refuses, len(details))))
         self.refuses -= len(refused)
-        self.events += endings[len(refused) :]
+        self.events += details[len(refused) :]
         return refused

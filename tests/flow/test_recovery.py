@@ -1,5 +1,6 @@
 """Stories of waiting, healing and recovery, on the in-memory engines with a moved clock."""
 
+from functions.adapters.eventbridge_announcer import DETAIL_TYPES
 from functions.core.control import Circuit
 from functions.core.failure import Failure, FailureKind
 from functions.core.ledger_row import Group, Status
@@ -233,9 +234,7 @@ def test_every_end_is_announced(pipeline: MemoryPipeline) -> None:
     pipeline.tables["articles"].delete({"id": "gone"})
     pipeline.drain()
 
-    told = {
-        (event["Detail"]["document_id"], event["DetailType"]) for event in pipeline.announcer.events
-    }
+    told = {(event.document_id, DETAIL_TYPES[event.status]) for event in pipeline.announcer.events}
     assert told == {
         ("whole", "Document Completed"),
         ("part", "Document Partially Completed"),
@@ -251,10 +250,25 @@ def test_end_that_could_not_be_announced_is_announced_later(pipeline: MemoryPipe
     write(pipeline, "a", "hello")
     pipeline.drain()
 
-    assert [event["Detail"]["document_id"] for event in pipeline.announcer.events] == ["a"]
+    assert [event.document_id for event in pipeline.announcer.events] == ["a"]
     done = row(pipeline, "a")
     assert (done.status, done.progress.attempts) == (Status.COMPLETED, 1)
     assert pipeline.telemetry.metrics["ProviderRequests"] == 1
+
+
+def test_refused_event_is_logged_as_a_failure(pipeline: MemoryPipeline) -> None:
+    """R27 R28: with its kind and reason, in the run's report, and without a freshness."""
+    pipeline.announcer.refuses = 1
+    write(pipeline, "a", "hello")
+    pipeline.deliver_new()
+    pipeline.run("default/normal")
+
+    [failed] = [fields for name, fields in pipeline.telemetry.events if name == "task_failed"]
+    assert (failed["failure"], failed["attempt"]) == ("event_refused", 0)
+    assert failed["reason"] == "EventBridge did not take the event of its end"
+    assert "freshness_ms" not in failed
+    assert pipeline.telemetry.metrics["Failures.event_refused"] == 1
+    assert "FreshnessMilliseconds" not in pipeline.telemetry.metrics
 
 
 def test_failure_of_many_is_told_once(pipeline: MemoryPipeline, embedder: TroubledEmbedder) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from botocore.stub import Stubber
 from moto import mock_aws
 
 from functions.adapters.eventbridge_announcer import EventBridgeAnnouncer
-from functions.core.announcement import announcement
+from functions.core.announcement import EventDetail, event_detail
 from functions.core.identity import DocumentId
 from functions.core.ledger_row import Status
 from local.aws_client import REGION
@@ -22,9 +23,9 @@ from tests.contract.engines import client
 PAGE = Path(__file__).resolve().parents[3] / "docs/events.md"
 
 
-def ending(name: str = "a", **changes: Any) -> Mapping[str, Any]:
+def ending(name: str = "a", **changes: Any) -> EventDetail:
     row = make_row(document_id=DocumentId(name), **{"status": Status.COMPLETED} | changes)
-    return announcement(row, stage="prod", at_ms=NOW_MS)
+    return event_detail(row, stage="prod", at_ms=NOW_MS)
 
 
 class Bus:
@@ -82,7 +83,7 @@ def test_every_ending_reaches_the_bus() -> None:
 
     assert refused == []
     seen = sorted(bus.seen(), key=lambda event: int(event["detail"]["document_id"][1:]))
-    assert [event["detail"] for event in seen] == [one["Detail"] for one in endings]
+    assert [event["detail"] for event in seen] == [asdict(one) for one in endings]
     assert {event["detail-type"] for event in seen} == {"Document Completed"}
 
 

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from functions.core.announcement import DETAIL_TYPES, EventDetail, announcement, is_announced
+from functions.adapters.eventbridge_announcer import DETAIL_TYPES
+from functions.core.announcement import EventDetail, event_detail, is_announced
 from functions.core.identity import DocumentId
 from functions.core.ledger_row import Status
+from functions.core.names import EVENT_SOURCE
 from functions.core.next_step import GiveUp, Heal, Step
 from functions.core.transitions import settle
 from tests.builders import NOW_MS, make_row
@@ -49,13 +51,10 @@ def test_completed_document_is_announced_as_the_sample_says() -> None:
         attempts=1,
     )
 
-    event = announcement(row, stage="prod", at_ms=NOW_MS + 4000)
+    detail = event_detail(row, stage="prod", at_ms=NOW_MS + 4000)
 
-    assert event == {
-        "Source": SAMPLE["source"],
-        "DetailType": SAMPLE["detail-type"],
-        "Detail": SAMPLE["detail"],
-    }
+    assert asdict(detail) == SAMPLE["detail"]
+    assert (EVENT_SOURCE, DETAIL_TYPES[row.status]) == (SAMPLE["source"], SAMPLE["detail-type"])
     assert blocks()[0] == SAMPLE
 
 
@@ -71,14 +70,13 @@ def test_every_ending_fits_the_schema(status: Status) -> None:
     """R27: completed, partially completed, failed, deleted and skipped documents alike."""
     row = make_row(status=status, document_id=DocumentId("ä/☃"), reason="why")
 
-    event = announcement(row, stage="dev", at_ms=NOW_MS)
-    sent = json.dumps(event["Detail"])
+    sent = json.dumps(asdict(event_detail(row, stage="dev", at_ms=NOW_MS)))
     detail = json.loads(sent)
 
     assert asdict(DETAIL.validate_json(sent, strict=True)) == detail
     assert (detail["status"], detail["document_id"]) == (status, "ä/☃")
     assert (detail["type"], detail["model"], detail["reason"]) == (None, None, "why")
-    assert f"| `{event['DetailType']}` | `{status}` |" in PAGE
+    assert f"| `{DETAIL_TYPES[status]}` | `{status}` |" in PAGE
 
 
 def test_every_field_is_explained() -> None:
@@ -113,8 +111,8 @@ def test_failure_is_announced_once_nothing_more_is_tried(step: Step, announced: 
 def test_repeat_is_recognised_by_what_the_page_names() -> None:
     """R27: at least once; the second time only the moment differs."""
     row = make_row(status=Status.DELETED)
-    first = announcement(row, stage="dev", at_ms=NOW_MS)["Detail"]
-    again = announcement(row, stage="dev", at_ms=NOW_MS + 1)["Detail"]
+    first = asdict(event_detail(row, stage="dev", at_ms=NOW_MS))
+    again = asdict(event_detail(row, stage="dev", at_ms=NOW_MS + 1))
 
     [line] = [line for line in PAGE.splitlines() if line.startswith("- **A repeat**")]
     names = re.findall(r"`(\w+)`", line.split(".")[0])

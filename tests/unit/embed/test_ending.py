@@ -7,11 +7,11 @@ from functions.core.ledger_row import Group, LedgerRow, Status
 from functions.core.retry_policy import Healing, RetryPolicy, RetrySettings
 from functions.core.transitions import COMPLETED_ROW_SECONDS
 from functions.embed.ending import (
-    Buried,
     Conclusion,
     Ending,
     Failed,
     Indexed,
+    Removed,
     Rules,
     Superseded,
     Untouched,
@@ -61,10 +61,11 @@ def test_indexed_completes() -> None:
 @pytest.mark.parametrize(
     ("reason", "status"), [(None, Status.DELETED), ("the text is empty", Status.SKIPPED)]
 )
-def test_buried_is_deleted_or_skipped(reason: str | None, status: Status) -> None:
+def test_removed_is_deleted_or_skipped(reason: str | None, status: Status) -> None:
     """R07 R32: a reason tells why a document that exists is not found; neither row expires."""
-    row = row_of(end(Buried(reason, "hash")))
+    row = row_of(end(Removed(reason, "hash")))
 
+    assert row.stashed is False
     assert (row.status, row.outcome.reason, row.outcome.expires_at) == (status, reason, None)
 
 

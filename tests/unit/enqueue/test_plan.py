@@ -7,7 +7,7 @@ import pytest
 from functions.core.document import Document, Unusable, content_hash
 from functions.core.lane import Lane
 from functions.core.ledger_row import LedgerRow, Status
-from functions.enqueue.plan import Outcome, Plan, choose_lane, plan_change
+from functions.enqueue.plan import ChangeResult, Plan, choose_lane, plan_change
 from tests.builders import NOW_MS, make_change, make_position, make_row, make_source, make_target
 
 HELLO = content_hash(Document("hello", "document"), make_target())
@@ -19,37 +19,37 @@ def plan(row: LedgerRow | None, now_ms: int = NOW_MS, **change: Any) -> Plan:
     )
 
 
+def accepted(row: LedgerRow | None, **change: Any) -> LedgerRow:
+    following = plan(row, **change).row
+    assert following is not None
+    return following
+
+
 def test_first_change_takes_the_clock_as_version() -> None:
     """R04: the clock part puts a row that expired and came back above the index's version."""
     decision = plan(None)
 
-    assert (decision.outcome, decision.sends, decision.row.task.version) == (
-        Outcome.ACCEPTED,
-        True,
-        NOW_MS,
-    )
-    assert decision.row.revision == 0
+    assert (decision.result, decision.sends) == (ChangeResult.ACCEPTED, True)
+    assert (accepted(None).task.version, accepted(None).revision) == (NOW_MS, 0)
 
 
 def test_version_grows_within_one_millisecond() -> None:
     """R04: A -> B -> A within a millisecond is three versions."""
-    decision = plan(make_row(version=NOW_MS + 5))
-
-    assert decision.row.task.version == NOW_MS + 6
+    assert accepted(make_row(version=NOW_MS + 5)).task.version == NOW_MS + 6
 
 
 @pytest.mark.parametrize(
     ("position", "status", "outcome", "sends"),
     [
-        (make_position(49), Status.COMPLETED, Outcome.STALE, False),
-        (make_position(9), Status.PENDING, Outcome.STALE, False),
-        (make_position(50), Status.PENDING, Outcome.REPEATED, True),
-        (make_position(50), Status.PROCESSING, Outcome.REPEATED, False),
-        (make_position(50), Status.COMPLETED, Outcome.REPEATED, False),
-        (make_position(51), Status.PENDING, Outcome.ACCEPTED, True),
-        (make_position(51), Status.PROCESSING, Outcome.ACCEPTED, True),
-        (make_position(100), Status.COMPLETED, Outcome.ACCEPTED, True),
-        (make_position(1, stream="later"), Status.COMPLETED, Outcome.ACCEPTED, True),
+        (make_position(49), Status.COMPLETED, ChangeResult.STALE, False),
+        (make_position(9), Status.PENDING, ChangeResult.STALE, False),
+        (make_position(50), Status.PENDING, ChangeResult.REPEATED, True),
+        (make_position(50), Status.PROCESSING, ChangeResult.REPEATED, False),
+        (make_position(50), Status.COMPLETED, ChangeResult.REPEATED, False),
+        (make_position(51), Status.PENDING, ChangeResult.ACCEPTED, True),
+        (make_position(51), Status.PROCESSING, ChangeResult.ACCEPTED, True),
+        (make_position(100), Status.COMPLETED, ChangeResult.ACCEPTED, True),
+        (make_position(1, stream="later"), Status.COMPLETED, ChangeResult.ACCEPTED, True),
     ],
     ids=[
         "older than done",
@@ -64,34 +64,34 @@ def test_version_grows_within_one_millisecond() -> None:
     ],
 )
 def test_place_in_the_stream_decides(
-    position: Any, status: Status, outcome: Outcome, sends: bool
+    position: Any, status: Status, outcome: ChangeResult, sends: bool
 ) -> None:
     """R04 R05: stale records are dropped, repeated ones make no second task."""
     decision = plan(make_row(status=status), position=position)
 
-    assert (decision.outcome, decision.sends) == (outcome, sends)
+    assert (decision.result, decision.sends) == (outcome, sends)
 
 
 @pytest.mark.parametrize(
     ("status", "row_hash", "outcome"),
     [
-        (Status.COMPLETED, HELLO, Outcome.UNCHANGED),
-        (Status.COMPLETED, "other", Outcome.ACCEPTED),
-        (Status.PENDING, HELLO, Outcome.ACCEPTED),
-        (Status.PROCESSING, HELLO, Outcome.ACCEPTED),
-        (Status.FAILED, HELLO, Outcome.UNCHANGED),
-        (Status.FAILED_MAX_RETRIES, HELLO, Outcome.ACCEPTED),
-        (Status.DELETED, HELLO, Outcome.ACCEPTED),
-        (Status.PARTIALLY_COMPLETED, HELLO, Outcome.UNCHANGED),
+        (Status.COMPLETED, HELLO, ChangeResult.UNCHANGED),
+        (Status.COMPLETED, "other", ChangeResult.ACCEPTED),
+        (Status.PENDING, HELLO, ChangeResult.ACCEPTED),
+        (Status.PROCESSING, HELLO, ChangeResult.ACCEPTED),
+        (Status.FAILED, HELLO, ChangeResult.UNCHANGED),
+        (Status.FAILED_MAX_RETRIES, HELLO, ChangeResult.ACCEPTED),
+        (Status.DELETED, HELLO, ChangeResult.ACCEPTED),
+        (Status.PARTIALLY_COMPLETED, HELLO, ChangeResult.UNCHANGED),
     ],
 )
 def test_unchanged_is_asked_of_closed_rows_only(
-    status: Status, row_hash: str, outcome: Outcome
+    status: Status, row_hash: str, outcome: ChangeResult
 ) -> None:
     """R06: an open row may still be about to write something else."""
     decision = plan(make_row(status=status, content_hash=row_hash))
 
-    assert decision.outcome is outcome
+    assert decision.result is outcome
 
 
 def test_skipped_document_touched_again_stays_skipped() -> None:
@@ -99,23 +99,23 @@ def test_skipped_document_touched_again_stays_skipped() -> None:
     content = Unusable("the text is empty")
     row = make_row(status=Status.SKIPPED, content_hash=content_hash(content, make_target()))
 
-    assert plan(row, content=content).outcome is Outcome.UNCHANGED
+    assert plan(row, content=content).result is ChangeResult.UNCHANGED
 
 
 def test_stream_of_keys_only_always_makes_a_version() -> None:
     """R02: without an image nothing can be called unchanged."""
     row = make_row(status=Status.COMPLETED, content_hash=HELLO)
 
-    assert plan(row, content=None).outcome is Outcome.ACCEPTED
+    assert plan(row, content=None).result is ChangeResult.ACCEPTED
 
 
 @pytest.mark.parametrize(
     ("status", "outcome"),
-    [(Status.DELETED, Outcome.UNCHANGED), (Status.COMPLETED, Outcome.ACCEPTED)],
+    [(Status.DELETED, ChangeResult.UNCHANGED), (Status.COMPLETED, ChangeResult.ACCEPTED)],
 )
-def test_delete_of_a_deleted_document_is_nothing_new(status: Status, outcome: Outcome) -> None:
+def test_delete_of_a_deleted_document_is_nothing_new(status: Status, outcome: ChangeResult) -> None:
     """R07: put and removed within one batch needs no second tombstone."""
-    assert plan(make_row(status=status), removed=True, content=None).outcome is outcome
+    assert plan(make_row(status=status), removed=True, content=None).result is outcome
 
 
 def test_new_version_starts_anew() -> None:
@@ -130,7 +130,7 @@ def test_new_version_starts_anew() -> None:
         next_attempt_ms=7,
     )
 
-    fresh = plan(row).row
+    fresh = accepted(row)
 
     assert (fresh.status, fresh.progress.attempts, fresh.outcome.failed_ms) == (
         Status.PENDING,

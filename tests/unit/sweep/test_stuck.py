@@ -70,8 +70,7 @@ def test_stuck_row_is_exhausted_in_the_end(world: World) -> None:
     assert (told["document_id"], told["reason"]) == ("a", row.outcome.reason)
     assert world.telemetry.metrics["TasksExhausted"] == 1
     [event] = world.announcer.events
-    assert event["DetailType"] == "Document Failed"
-    assert event["Detail"]["status"] == "failed_max_retries"
+    assert event.status is Status.FAILED_MAX_RETRIES
 
 
 def test_limit_is_that_of_the_documents_type() -> None:

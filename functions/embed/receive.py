@@ -4,32 +4,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from functions.core.ledger_row import LedgerRow
-from functions.core.next_step import later_seconds
+from functions.core.announcement import Announcements
 from functions.core.ports import Clock, Ledger, Message, Telemetry
 from functions.core.retry_policy import RetrySettings
+from functions.core.swap import Rows, swap_until_settled
 from functions.core.task import MalformedTaskError, Task, parse_task
 from functions.embed.admit import Admission, Verdict, admit
-from functions.embed.job import Job
+from functions.embed.job import Job, Received, Returned
 
 if TYPE_CHECKING:
     from functions.core.identity import RowKey
-
-
-@dataclass(frozen=True)
-class Received:
-    """A message that is a task of ours."""
-
-    message: Message
-    task: Task
-
-
-@dataclass(frozen=True)
-class Returned:
-    """A message that goes back to its queue, to come again after so many seconds."""
-
-    message: Message
-    seconds: float
 
 
 @dataclass(frozen=True)
@@ -38,20 +22,21 @@ class Admitted:
 
     jobs: list[Job] = field(default_factory=list)
     suspects: list[Received] = field(default_factory=list)  # each to be admitted again, alone
-    dead: list[Returned] = field(default_factory=list)  # or about to be
+    returned: list[Returned] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class Intake:
-    """The step with its boxes."""
+class Receive:
+    """The step with its dependencies."""
 
     ledger: Ledger
+    announcements: Announcements
     telemetry: Telemetry
     clock: Clock
+    jitter: Callable[[], float]
     retry: RetrySettings
     target: str
     sources: frozenset[str]
-    announce: Callable[[Sequence[LedgerRow]], list["RowKey"]]
 
     def parse(self, messages: Sequence[Message]) -> tuple[list[Received], list[Returned]]:
         """Read the tasks; what is not ours goes back until SQS moves it to the dead letters."""
@@ -79,39 +64,43 @@ class Intake:
         kept = set(map(id, newest.values()))
         for one in received:
             if id(one) not in kept:
-                self._note(Verdict.SUPERSEDED, one.task)
+                self._log(Verdict.SUPERSEDED, one.task)
         return list(newest.values())
 
     def admit(self, received: Sequence[Received], *, run_seconds: float) -> Admitted:
-        """Mark in the ledger what is worked now, and tell it from what is not."""
-        waiting = {one.task.row_key: one for one in received}
-        rows: dict[RowKey, LedgerRow | None] = dict.fromkeys(waiting)
-        rows.update(self.ledger.read(waiting))
-        admitted = Admitted()
-        while waiting:
+        """Mark in the ledger what is worked now, and sort out what is not."""
+        by_key = {one.task.row_key: one for one in received}
+
+        def decide(rows: Rows) -> dict["RowKey", Admission]:
             admissions = {
-                key: self._admit(one, rows[key], run_seconds) for key, one in waiting.items()
+                key: admit(
+                    by_key[key].task,
+                    by_key[key].message,
+                    row,
+                    retry=self.retry,
+                    run_seconds=run_seconds,
+                    now_ms=self.clock(),
+                )
+                for key, row in rows.items()
             }
-            for key in self.announce([a.row for a in admissions.values() if a.row is not None]):
-                # Not closed before it is told: the message comes again.
-                message = waiting.pop(key).message
-                delay = later_seconds(message.receive_count)
-                admitted.dead.append(Returned(message, delay))
-                del admissions[key]
-            swapped = self.ledger.write([a.row for a in admissions.values() if a.row is not None])
-            for key, admission in admissions.items():
-                if key in swapped.lost:
-                    continue
-                one = waiting.pop(key)
-                self._note(admission.verdict, one.task)
-                if admission.verdict is Verdict.WORK:
-                    admitted.jobs.append(Job(one.message, one.task, swapped.stored[key]))
-                elif admission.verdict is Verdict.SUSPECT:
+            for key in self.announcements.refused(one.row for one in admissions.values()):
+                admissions[key] = Admission(Verdict.NOT_ANNOUNCED)
+            return admissions
+
+        admitted = Admitted()
+        rows: Rows = {**dict.fromkeys(by_key), **self.ledger.read(by_key)}
+        for key, admission, row in swap_until_settled(self.ledger, rows, decide):
+            one = by_key[key]
+            self._log(admission.verdict, one.task)
+            match admission.verdict:
+                case Verdict.WORK if row is not None:
+                    admitted.jobs.append(Job(one.message, one.task, row))
+                case Verdict.SUSPECT:
                     admitted.suspects.append(one)
-                elif admission.verdict is Verdict.DEAD:
-                    admitted.dead.append(Returned(one.message, 0))
-            # Another writer was faster: look again at what stands there now.
-            rows = dict(swapped.lost)
+                case Verdict.DEAD:
+                    admitted.returned.append(Returned(one.message, 0))
+                case Verdict.NOT_ANNOUNCED:
+                    admitted.returned.append(Returned.later(one.message, jitter=self.jitter()))
         return admitted
 
     def _task(self, message: Message) -> Task:
@@ -122,17 +111,7 @@ class Intake:
             )
         return task
 
-    def _admit(self, one: Received, row: LedgerRow | None, run_seconds: float) -> Admission:
-        return admit(
-            one.task,
-            one.message,
-            row,
-            retry=self.retry,
-            run_seconds=run_seconds,
-            now_ms=self.clock(),
-        )
-
-    def _note(self, verdict: Verdict, task: Task) -> None:
+    def _log(self, verdict: Verdict, task: Task) -> None:
         self.telemetry.event(str(verdict), **task.log_fields())
         if verdict is Verdict.SUPERSEDED:
             self.telemetry.count("TasksSuperseded")

@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from functions.core.entry import Entry, StoredEntry, Tombstone, Written
 from functions.core.identity import RowKey
 from functions.core.ports import VectorIndex
-from functions.embed.ending import Buried, Ending, Failed, Indexed, Superseded
+from functions.embed.ending import Ending, Failed, Indexed, Removed, Superseded
 from functions.embed.job import Job
 
-Landed = Entry | Tombstone
+Writes = Sequence[tuple[Job, Entry | Tombstone]]
 
 
-def land(
-    index: VectorIndex, entries: Sequence[tuple[Job, Landed]], *, tokens: Mapping[RowKey, int]
+def write_entries(
+    index: VectorIndex, entries: Writes, *, tokens: Mapping[RowKey, int]
 ) -> dict[RowKey, Ending]:
     """Write entries and tombstones under their versions; return how each one ended."""
     if not entries:
@@ -24,7 +24,7 @@ def land(
         searchable_now=any(job.task.lane.traits.is_searchable_at_once for job, _ in entries),
     )
     endings: dict[RowKey, Ending] = {}
-    conflicts: list[tuple[Job, Landed]] = []
+    conflicts: list[tuple[Job, Entry | Tombstone]] = []
     for job, entry in entries:
         match results[job.entry_id]:
             case Written.WRITTEN:
@@ -40,17 +40,17 @@ def land(
     return endings
 
 
-def _written(entry: Landed, tokens: int) -> Ending:
+def _written(entry: Entry | Tombstone, tokens: int) -> Ending:
     if isinstance(entry, Tombstone):
-        return Buried(entry.reason, entry.content_hash)
+        return Removed(entry.reason, entry.content_hash)
     return Indexed(entry.content_hash, len(entry.chunks), entry.chunks_failed, tokens)
 
 
 def _conflicting(job: Job, stored: StoredEntry | None) -> Ending:
     if stored is None or stored.version != job.task.version:
         return Superseded()
-    # A run that died has written this very version: the row is completed from what that run
+    # A run that crashed has written this very version: the row is completed from what that run
     # wrote, which may differ from what this one has read.
     if stored.deleted:
-        return Buried(stored.reason, stored.content_hash)
+        return Removed(stored.reason, stored.content_hash)
     return Indexed(stored.content_hash, stored.chunks, stored.chunks_failed)

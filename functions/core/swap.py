@@ -1,0 +1,35 @@
+"""The one optimistic write: decide on rows, write, and decide again where another was faster."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol, TypeVar
+
+from functions.core.identity import RowKey
+from functions.core.ledger_row import LedgerRow
+from functions.core.ports import Ledger
+
+
+class Decision(Protocol):
+    @property
+    def row(self) -> LedgerRow | None:
+        """The row to write; None: nothing is written."""
+
+
+D = TypeVar("D", bound=Decision)
+Rows = Mapping[RowKey, LedgerRow | None]
+
+
+def swap_until_settled(
+    ledger: Ledger, rows: Rows, decide: Callable[[Rows], Mapping[RowKey, D]]
+) -> Iterator[tuple[RowKey, D, LedgerRow | None]]:
+    """Yield each decision once it is written, with the row as it stands in the ledger then.
+
+    A row that another writer changed first is decided on again, as that writer left it.
+    """
+    waiting = rows
+    while waiting:
+        decisions = decide(waiting)
+        swapped = ledger.write([one.row for one in decisions.values() if one.row is not None])
+        for key, decision in decisions.items():
+            if key not in swapped.lost:
+                yield key, decision, swapped.stored.get(key, waiting[key])
+        waiting = swapped.lost

@@ -1,0 +1,134 @@
+"""Endings -> ledger. A row follows its task's version only: a newer change is never touched."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from functions.core.announcement import Announcements
+from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.ledger_row import LedgerRow
+from functions.core.ports import Clock, Ledger, Telemetry
+from functions.core.retry_policy import RetrySettings
+from functions.core.swap import Rows, swap_until_settled
+from functions.embed.ending import Conclusion, Ending, Failed, Indexed, Removed, Rules, conclude
+from functions.embed.job import Job, Returned
+
+if TYPE_CHECKING:
+    from functions.core.identity import RowKey
+
+# Another run, of a newer version or of a copy, has closed the row meanwhile.
+OVERTAKEN = Conclusion("task_superseded", "TasksSuperseded")
+EVENT_REFUSED = Failure(FailureKind.EVENT_REFUSED, "EventBridge did not take the event of its end")
+# With so many documents of one cause in one run, the documents are not the cause.
+BULK_DOCUMENTS = 5
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A job with its ending, and what follows from it for its row and its message."""
+
+    job: Job
+    ending: Ending
+    conclusion: Conclusion
+
+    @property
+    def row(self) -> LedgerRow | None:
+        return self.conclusion.row
+
+    @property
+    def is_last_attempt(self) -> bool:
+        """Tell whether the document is given up for a failure of this run."""
+        is_given_up = self.row is not None and self.row.is_given_up
+        return is_given_up and isinstance(self.ending, Failed)
+
+
+@dataclass(frozen=True)
+class Finish:
+    """The step with its dependencies."""
+
+    ledger: Ledger
+    announcements: Announcements
+    telemetry: Telemetry
+    clock: Clock
+    jitter: Callable[[], float]
+    retry: RetrySettings
+    model: str
+    is_failing: Callable[[], bool]
+    failures: Counter[tuple[FailureKind, str]] = field(default_factory=Counter)  # of this run
+
+    def end(self, job: Job, ending: Ending) -> Ended:
+        """Decide what follows from an ending."""
+        rules = Rules(self.retry, self.model, self.is_failing(), self.jitter())
+        return Ended(job, ending, conclude(job.row, ending, rules, now_ms=self.clock()))
+
+    def close(self, ended: Sequence[Ended]) -> list[Returned]:
+        """Write how each job ended; return the messages that go back."""
+        waiting = {one.job.key: one for one in ended}
+        by_key = dict(waiting)
+        rows: Rows = {key: one.job.row for key, one in waiting.items()}
+        returned: list[Returned] = []
+        try:
+            for key, one, _ in swap_until_settled(
+                self.ledger, rows, lambda rows: self._decide(by_key, rows)
+            ):
+                del waiting[key]
+                self._log(one)
+                if one.conclusion.again_in_seconds is not None:
+                    returned.append(Returned(one.job.message, one.conclusion.again_in_seconds))
+        except FailureError as error:
+            self.telemetry.event("ledger_failed", failure=str(error), tasks=len(waiting))
+            # The tasks come again, and find their entries in the index.
+            returned += [
+                Returned.later(one.job.message, jitter=self.jitter()) for one in waiting.values()
+            ]
+        return returned
+
+    def report(self) -> None:
+        """Log the failures of a run, one line a cause, and start again."""
+        for (kind, message), documents in self.failures.items():
+            self.telemetry.count(f"Failures.{kind}", documents)
+            is_bulk = documents >= BULK_DOCUMENTS
+            self.telemetry.count("BulkFailures", int(is_bulk))
+            self.telemetry.event(
+                "failure_bulk" if is_bulk else "failure_isolated",
+                failure=str(kind),
+                reason=message,
+                documents=documents,
+            )
+        self.failures.clear()
+
+    def _decide(self, ended: dict["RowKey", Ended], rows: Rows) -> dict["RowKey", Ended]:
+        decided = {key: self._decide_one(ended[key], row) for key, row in rows.items()}
+        for key in self.announcements.refused(one.row for one in decided.values()):
+            # Not closed before its event is sent: the task comes again, and finds its entry.
+            decided[key] = self.end(decided[key].job, Failed(EVENT_REFUSED))
+        return decided
+
+    def _decide_one(self, one: Ended, row: LedgerRow | None) -> Ended:
+        if row is one.job.row:
+            return one
+        if row is None or row.task.version != one.job.task.version:
+            return replace(one, conclusion=OVERTAKEN)
+        # Another copy of the task may have failed; what is in the index is in the index.
+        if row.status.is_open or (
+            row.status.is_failed and isinstance(one.ending, Indexed | Removed)
+        ):
+            return self.end(replace(one.job, row=row), one.ending)
+        # What another copy has given up goes to the dead letters with this message, too.
+        again = 0 if row.is_given_up else None
+        return replace(one, conclusion=replace(OVERTAKEN, again_in_seconds=again))
+
+    def _log(self, one: Ended) -> None:
+        row = one.row or one.job.row
+        details: dict[str, object] = {"attempt": row.progress.attempts}
+        if isinstance(one.ending, Failed):
+            failure = one.ending.failure
+            details |= {"failure": str(failure.kind), "reason": failure.message}
+            self.failures[failure.kind, failure.message] += 1
+            self.telemetry.count("TasksFailed", int(failure.kind.spends_attempt))
+        if isinstance(one.ending, Indexed | Removed):
+            details["freshness_ms"] = self.clock() - row.written_ms
+            self.telemetry.count("FreshnessMilliseconds", self.clock() - row.written_ms)
+        self.telemetry.event(one.conclusion.event, **one.job.task.log_fields(), **details)
+        self.telemetry.count(one.conclusion.metric)
