@@ -22,7 +22,8 @@ from functions.core.lane import PRIORITIES, Lane
 from functions.core.ledger_row import LedgerRow, Status
 from local.stack import local_stack
 from ops.demo.provider import Provider
-from ops.deployment import Deployment, local_deployment
+from ops.deployment import Deployment
+from ops.stack import local_deployment
 from ops.verification import differences
 
 DOCUMENTS = 2000

@@ -1,102 +1,181 @@
-"""Breakers by hand: see them, pause a target with a reason, and let it go on."""
+"""Breakers by hand: show them, pause a target with a reason, and resume it."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
-from functions.adapters.dynamodb_control import DynamoDbControl
+import click
+
 from functions.core.control import Breaker, Circuit, Control, paused, reopening
 from functions.core.failure import Part
-from ops.deployment import Deployment, UsageError
-from ops.documents import moment
+from ops.frame import TARGET, Noun
+from ops.output import Answer, CommandError, UsageError, moment, table, written
+
+if TYPE_CHECKING:
+    from ops.deployment import Deployment
 
 # A worker or the breaker function may change the item between the read and the write.
 TRIES = 5
 EFFECT = "workers follow within seconds, the lanes within a minute"
+NOUN = Noun("Breakers")
+REASON = click.Option(["--reason"], required=True, help="Why: it is logged and shown.")
+PART = click.Option(
+    ["--part"],
+    type=click.Choice([str(part) for part in Part]),
+    default=str(Part.PROVIDER),
+    show_default=True,
+    help="Which breaker; deletes stop with the index only.",
+)
 
 
-def breakers(deployment: Deployment) -> list[str]:
-    """Tell the state of every breaker, and of every cooldown."""
-    store = _store(deployment)
-    lines = []
+class BreakerLine(Answer):
+    """The state of one breaker or cooldown."""
+
+    target: str
+    part: str
+    state: str
+    since: datetime | None = None
+    reason: str | None = None
+    note: str | None = None
+
+
+class Breakers(Answer):
+    """The breakers and the cooldown of every target."""
+
+    breakers: tuple[BreakerLine, ...]
+
+    def view(self) -> Iterable[Any]:
+        rows = [
+            (b.target, b.part, b.state, written(b.since), b.reason, b.note) for b in self.breakers
+        ]
+        yield table(["target", "part", "state", "since", "reason", "note"], rows)
+
+
+class Switched(Answer):
+    """A breaker that a person has changed."""
+
+    target: str
+    part: str
+    state: str
+    reason: str
+
+    def view(self) -> Iterable[str]:
+        effect = EFFECT if self.state == Circuit.PAUSED else f"{EFFECT}, one after the other"
+        return [
+            f"the {self.part} of target {self.target} is {self.state} ({self.reason}): {effect}"
+        ]
+
+
+@NOUN.stack_command(examples=["breakers", "breakers --stage prod"])
+def breakers(deployment: "Deployment") -> Breakers:
+    """Show which targets are stopped, since when and why."""
+    lines: list[BreakerLine] = []
     for name in deployment.targets:
-        control = store.read(name)
-        lines.append(f"target {name}")
-        lines += [f"  {part:<9} {_describe(control.breaker(part))}" for part in Part]
-        lines.append(f"  {'cooldown':<9} {_describe_cooldown(control)}")
-    return lines
+        control = deployment.control.read(name)
+        lines += [_breaker_line(name, part, control.breaker(part)) for part in Part]
+        lines.append(_cooldown_line(name, control))
+    return Breakers(breakers=tuple(lines))
 
 
-def pause(deployment: Deployment, *, target: str | None, part: str, reason: str) -> list[str]:
-    """Stop the work of a target until somebody resumes it."""
-    name = _change(
-        deployment,
-        target,
-        Part(part),
-        reason,
-        lambda breaker, now_ms: paused(breaker, reason=reason, now_ms=now_ms),
-    )
-    return [f"the {part} of target {name} is paused ({reason}): {EFFECT}"]
+@NOUN.stack_command(
+    REASON,
+    PART,
+    TARGET,
+    examples=[
+        'pause --reason "the key is being replaced"',
+        'pause --part index --stage prod --reason "the domain is being resized"',
+    ],
+)
+def pause(
+    deployment: "Deployment",
+    *,
+    reason: str,
+    part: str = Part.PROVIDER,
+    target: str | None = None,
+) -> Switched:
+    """Stop the work of a target until `embedq resume`; nothing is lost."""
+
+    def pausing(breaker: Breaker, now_ms: int) -> Breaker:
+        return paused(breaker, reason=reason, now_ms=now_ms)
+
+    return _change(deployment, target, Part(part), reason, pausing)
 
 
-def resume(deployment: Deployment, *, target: str | None, part: str, reason: str) -> list[str]:
-    """Let the lanes of a target come back step by step, without waiting for a probe."""
+@NOUN.stack_command(
+    REASON,
+    PART,
+    TARGET,
+    examples=[
+        'resume --reason "the key is replaced"',
+        'resume --part index --stage prod --reason "the domain is resized"',
+    ],
+)
+def resume(
+    deployment: "Deployment",
+    *,
+    reason: str,
+    part: str = Part.PROVIDER,
+    target: str | None = None,
+) -> Switched:
+    """Reopen a stopped target lane by lane, without waiting for a probe."""
 
     def released(breaker: Breaker, now_ms: int) -> Breaker:
         if not breaker.state.stops_work:
             raise UsageError(f"there is nothing to resume: the {part}'s breaker is {breaker.state}")
-        back = reopening(
-            breaker,
-            reason=reason,
-            now_ms=now_ms,
-            settings=deployment.target(target).breaker,
-            jitter=0.0,
-        )
+        settings = deployment.target(target).breaker
+        back = reopening(breaker, reason=reason, now_ms=now_ms, settings=settings, jitter=0.0)
         return replace(back, probes=0, is_logged=False)
 
-    name = _change(deployment, target, Part(part), reason, released)
-    return [f"the {part} of target {name} reopens ({reason}): {EFFECT}, one after the other"]
+    return _change(deployment, target, Part(part), reason, released)
 
 
 def _change(
-    deployment: Deployment,
+    deployment: "Deployment",
     target: str | None,
     part: Part,
     reason: str,
     change: Callable[[Breaker, int], Breaker],
-) -> str:
+) -> Switched:
     if not reason.strip():
-        raise UsageError("say why, with --reason: whoever is woken by it will want to know")
+        raise UsageError("say why, with --reason: it is shown to the next operator")
     name = deployment.target(target).name
-    store = _store(deployment)
     for _ in range(TRIES):
-        before = store.read(name).breaker(part)
-        if store.swap(name, part, before, change(before, time.time_ns() // 1_000_000)):
-            return name
-    raise UsageError(f"the breaker of target {name} changes all the time: try again")
+        before = deployment.control.read(name).breaker(part)
+        after = change(before, time.time_ns() // 1_000_000)
+        if deployment.control.swap(name, part, before, after):
+            return Switched(target=name, part=part, state=after.state, reason=reason)
+    raise CommandError(f"the breaker of target {name} is changed by others meanwhile: try again")
 
 
-def _store(deployment: Deployment) -> DynamoDbControl:
-    return DynamoDbControl(deployment.client("dynamodb"), deployment.outputs["LedgerTable"])
-
-
-def _describe(breaker: Breaker) -> str:
-    text = str(breaker.state)
-    if breaker.since_ms:
-        text += f" since {moment(breaker.since_ms)}: {breaker.reason}"
+def _breaker_line(target: str, part: Part, breaker: Breaker) -> BreakerLine:
+    notes = []
     if breaker.state is Circuit.OPEN:
-        text += f"; {breaker.probes} probes failed, the next one at {moment(breaker.due_ms)}"
+        due = written(moment(breaker.due_ms))
+        notes.append(f"{breaker.probes} probes failed, the next one at {due}")
     if breaker.window_ms:
-        text += (
-            f" ({breaker.failures} of {breaker.successes + breaker.failures} requests failed"
-            f" in the window of {moment(breaker.window_ms)})"
-        )
-    return text
+        requests = breaker.successes + breaker.failures
+        window = written(moment(breaker.window_ms))
+        notes.append(f"{breaker.failures} of {requests} requests failed in the window of {window}")
+    return BreakerLine(
+        target=target,
+        part=part,
+        state=breaker.state,
+        since=moment(breaker.since_ms) if breaker.since_ms else None,
+        reason=breaker.reason if breaker.since_ms else None,
+        note="; ".join(notes) or None,
+    )
 
 
-def _describe_cooldown(control: Control) -> str:
+def _cooldown_line(target: str, control: Control) -> BreakerLine:
     cooldown = control.cooldown
     if not cooldown.throttles:
-        return "none"
-    until = moment(cooldown.until_ms)
-    return f"throttled {cooldown.throttles} times in a row: nobody asks before {until}"
+        return BreakerLine(target=target, part="cooldown", state="none")
+    until = written(moment(cooldown.until_ms))
+    return BreakerLine(
+        target=target,
+        part="cooldown",
+        state="throttled",
+        note=f"{cooldown.throttles} times in a row: no request before {until}",
+    )

@@ -1,5 +1,7 @@
-"""A deployed stage, on this machine or in AWS, as its stack's outputs tell it."""
+"""One deployed stack, on this machine or in AWS, found through its outputs."""
 
+import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -7,49 +9,49 @@ from typing import Any, TypeVar
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
+from functions.adapters.dynamodb_control import DynamoDbControl
 from functions.adapters.dynamodb_ledger import DynamoDbLedger
-from functions.adapters.opensearch_http import OpenSearchHttp
+from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp, segment
 from functions.adapters.sqs_tasks import SqsTasks
+from functions.core.failure import FailureError
+from functions.core.identity import DocumentId, RowKey, row_key
 from functions.core.lane import lanes_of, queue_name
 from functions.core.settings import Ordering, SourceSettings, TargetSettings
 from infrastructure.resource_names import pascal, stack_name
-from local import background
-from local.aws_client import local_session
+from ops.output import UsageError
+
+# What a call to a stack may raise, whatever the command.
+STACK_ERRORS = (FailureError, OpenSearchError, ClientError, BotoCoreError)
+DEPTHS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
 
 Found = TypeVar("Found")
 
 
-class UsageError(Exception):
-    """The command cannot be carried out; the message says what to do."""
-
-
 @dataclass(frozen=True)
 class Deployment:
-    """One stage: everything is found through its outputs."""
+    """One stack: how to reach it, and what its outputs name."""
 
     outputs: dict[str, str]
     session: boto3.Session
-    endpoint_url: str | None = None
+    endpoint_url: str | None = None  # None: AWS
+    stage: str | None = None  # None: this machine
 
     def client(self, service: Any) -> Any:
         return self.session.client(service, endpoint_url=self.endpoint_url)
 
+    def command(self, *words: str) -> str:
+        """Return a command about this stack, as a shell takes it."""
+        place = ["--stage", self.stage] if self.stage else []
+        return f"embedq {shlex.join([*words, *place])}"
+
     @cached_property
     def sources(self) -> dict[str, SourceSettings]:
-        found = [
-            SourceSettings.model_validate_json(value)
-            for name, value in self.outputs.items()
-            if name.startswith("Source") and name.endswith("Settings")
-        ]
+        found = map(SourceSettings.model_validate_json, self._settings("Source"))
         return {source.name: source for source in found}
 
     @cached_property
     def targets(self) -> dict[str, TargetSettings]:
-        found = [
-            TargetSettings.model_validate_json(value)
-            for name, value in self.outputs.items()
-            if name.startswith("Target") and name.endswith("Settings")
-        ]
+        found = map(TargetSettings.model_validate_json, self._settings("Target"))
         return {target.name: target for target in found}
 
     def source(self, name: str | None) -> SourceSettings:
@@ -58,9 +60,17 @@ class Deployment:
     def target(self, name: str | None) -> TargetSettings:
         return _only(self.targets, name, "target")
 
+    def row_key(self, document: str, *, source: str | None, target: str | None) -> RowKey:
+        """Name the ledger row of a document."""
+        return row_key(self.target(target).name, self.source(source).name, DocumentId(document))
+
     @cached_property
     def ledger(self) -> DynamoDbLedger:
         return DynamoDbLedger(self.client("dynamodb"), self.outputs["LedgerTable"])
+
+    @cached_property
+    def control(self) -> DynamoDbControl:
+        return DynamoDbControl(self.client("dynamodb"), self.outputs["LedgerTable"])
 
     @cached_property
     def queues(self) -> dict[str, dict[str, str]]:
@@ -78,8 +88,20 @@ class Deployment:
         return [self.outputs[f"{prefix}{kind}Url"] for kind in ("Fifo", "Standard")]
 
     @cached_property
+    def sqs(self) -> Any:
+        return self.client("sqs")
+
+    def depth(self, url: str) -> tuple[int, int]:
+        """Return how many messages of a queue wait, and how many are hidden."""
+        answer = self.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=list(DEPTHS))
+        return int(answer["Attributes"][DEPTHS[0]]), int(answer["Attributes"][DEPTHS[1]])
+
+    def count_dead_letters(self, target: str) -> int:
+        return sum(sum(self.depth(url)) for url in self.dead_letter_urls(target))
+
+    @cached_property
     def tasks(self) -> SqsTasks:
-        return SqsTasks(self.client("sqs"), self.queues)
+        return SqsTasks(self.sqs, self.queues)
 
     @cached_property
     def index(self) -> OpenSearchHttp:
@@ -89,9 +111,34 @@ class Deployment:
             region=self.session.region_name,
         )
 
+    def ask_index(
+        self,
+        target: str,
+        action: str,
+        body: object = None,
+        query: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Send a request about the index of a target to OpenSearch."""
+        path = f"{segment(self.targets[target].index)}/{action}"
+        return self.index.call("POST", path, body, query=query)
+
+    def count_searchable(self, target: str, source: str | None = None) -> int:
+        """Count the documents of a target, or of one source in it, that a search can find."""
+        live: list[Any] = [{"term": {"deleted": False}}]
+        only = [{"term": {"source": source}}] if source else []
+        query = {"query": {"bool": {"filter": live + only}}}
+        return int(self.ask_index(target, "_count", query)["count"])
+
     def secret_arn(self, target: str) -> str:
         """Name the secret that holds the key of a target's provider."""
         return self.outputs[pascal("target", target, "api-key-secret-arn")]
+
+    def _settings(self, kind: str) -> list[str]:
+        return [
+            value
+            for name, value in self.outputs.items()
+            if name.startswith(kind) and name.endswith("Settings")
+        ]
 
     def _queue_names(self, target: str) -> list[str]:
         sequential = [
@@ -102,33 +149,30 @@ class Deployment:
         return [queue_name(lane, source) for lane, source in lanes_of(sequential)]
 
 
-def connect(stage: str | None) -> Deployment:
-    """Find the stack of a stage in AWS, or the one that runs here."""
-    if stage is None:
-        found = background.find_any()
-        if found is None:
-            raise UsageError(
-                "no stack runs here: start one with `embedq up`, or name a stage in AWS"
-                " with --stage"
-            )
-        _, running = found
-        return local_deployment(running.endpoint_url, running.stack)
-    return _describe(boto3.Session(), stack_name(stage), None)
+def in_aws(stage: str, *, profile: str | None = None, region: str | None = None) -> Deployment:
+    """Find a stage in AWS, with the credentials of the environment or of a profile."""
+    try:
+        session = boto3.Session(profile_name=profile, region_name=region)
+    except BotoCoreError as error:
+        raise UsageError(str(error)) from error
+    return describe(stack_name(stage), session, stage=stage)
 
 
-def local_deployment(endpoint_url: str, stack: str = background.STACK) -> Deployment:
-    """Find a stack behind an endpoint of this machine."""
-    return _describe(local_session(), stack, endpoint_url)
-
-
-def _describe(session: boto3.Session, stack: str, endpoint_url: str | None) -> Deployment:
+def describe(
+    stack: str,
+    session: boto3.Session,
+    *,
+    endpoint_url: str | None = None,
+    stage: str | None = None,
+) -> Deployment:
+    """Read the outputs of a stack."""
     try:
         client = session.client("cloudformation", endpoint_url=endpoint_url)
         [found] = client.describe_stacks(StackName=stack)["Stacks"]
     except (ClientError, BotoCoreError) as error:
         raise UsageError(f"the stack {stack} cannot be read: {error}") from error
     outputs = {one["OutputKey"]: one["OutputValue"] for one in found.get("Outputs", [])}
-    return Deployment(outputs, session, endpoint_url)
+    return Deployment(outputs, session, endpoint_url, stage)
 
 
 def _only(known: dict[str, Found], name: str | None, what: str) -> Found:

@@ -1,22 +1,83 @@
-"""One document: write it, and see its life."""
+"""One document: write it, and see what became of it."""
 
 import json
-import shlex
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from decimal import Decimal, DecimalException
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import ClientError
+import click
 
-from functions.adapters.dynamodb_values import to_dynamodb
-from functions.core.identity import DocumentId, document_id, row_key
+from functions.core.identity import document_id
 from functions.core.ledger_row import LedgerRow
-from ops.deployment import Deployment, UsageError
+from ops.frame import DOCUMENT, SOURCE, TARGET, Noun
+from ops.output import Answer, UsageError, moment, written
+
+if TYPE_CHECKING:
+    from ops.deployment import Deployment
+
+NOUN = Noun("Documents")
 
 
-def put(deployment: Deployment, item: str, *, source: str | None) -> list[str]:
-    """Write an item, given as JSON, to its source's table."""
+class Put(Answer):
+    """A document that was written to its table."""
+
+    table: str
+    document: str
+    see: str
+
+    def view(self) -> Iterable[str]:
+        return [f"written to {self.table}: see `{self.see}`"]
+
+
+class PastError(Answer):
+    """One error in the history of a document."""
+
+    at: datetime
+    kind: str
+    message: str
+
+
+class DocumentStatus(Answer):
+    """What the ledger knows about a document."""
+
+    row: str
+    status: str
+    reason: str | None
+    version: int
+    operation: str
+    lane: str
+    attempts: int
+    max_attempts: int
+    chunks_done: int
+    chunks_total: int
+    chunks_failed: int
+    tokens: int
+    model: str | None
+    times: dict[str, datetime]
+    errors: tuple[PastError, ...]
+
+    def view(self) -> Iterable[str]:
+        return [
+            f"{self.row}: {self.status}" + (f" ({self.reason})" if self.reason else ""),
+            f"  version    {self.version} ({self.operation}, lane {self.lane})",
+            f"  attempts   {self.attempts} of {self.max_attempts or '-'}",
+            f"  chunks     {self.chunks_done} of {self.chunks_total}, {self.chunks_failed} failed,"
+            f" {self.tokens} tokens paid, model {self.model or '-'}",
+            *(f"  {name:<10} {written(at)}" for name, at in self.times.items()),
+            *(f"  error      {written(e.at)} {e.kind}: {e.message}" for e in self.errors),
+        ]
+
+
+@NOUN.stack_command(
+    click.Argument(["item"], help="The item as a JSON object."),
+    SOURCE,
+    examples=["""put '{"id": "a", "title": "Hello", "body": "World"}'"""],
+)
+def put(deployment: "Deployment", item: str, *, source: str | None = None) -> Put:
+    """Write a document to its table, as an application would."""
+    from botocore.exceptions import ClientError
+
     settings = deployment.source(source)
     values = _item(item, settings.key)
     try:
@@ -24,10 +85,12 @@ def put(deployment: Deployment, item: str, *, source: str | None) -> list[str]:
     except ClientError as error:
         raise UsageError(f"DynamoDB refused the item: {error}") from error
     name = document_id({key: values[key] for key in settings.key}, settings.key)
-    return [f"written to {settings.table}: see `embedq status {shlex.quote(name)}`"]
+    return Put(table=settings.table, document=name, see=deployment.command("status", name))
 
 
 def _item(item: str, key: Sequence[str]) -> dict[str, Any]:
+    from functions.adapters.dynamodb_values import to_dynamodb
+
     try:
         parsed = json.loads(item, parse_float=Decimal, parse_constant=_refuse)
     except ValueError as error:
@@ -44,49 +107,55 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no number of JSON")
 
 
+@NOUN.stack_command(
+    DOCUMENT,
+    SOURCE,
+    TARGET,
+    examples=["status tortoise-and-hare", "status a --stage prod --source articles"],
+)
 def status(
-    deployment: Deployment, document: str, *, source: str | None, target: str | None
-) -> list[str]:
-    """Tell what the ledger knows about a document."""
-    key = row_key(
-        deployment.target(target).name, deployment.source(source).name, DocumentId(document)
-    )
+    deployment: "Deployment",
+    document: str,
+    *,
+    source: str | None = None,
+    target: str | None = None,
+) -> DocumentStatus:
+    """Show the state and the error history of one document."""
+    key = deployment.row_key(document, source=source, target=target)
     row = deployment.ledger.read([key]).get(key)
     if row is None:
         raise UsageError(
             f"the ledger has no row {key}: it was never written, it was completed more than"
             " 30 days ago, or deleted more than a day ago"
         )
-    return describe(row)
+    return _status(row)
 
 
-def describe(row: LedgerRow) -> list[str]:
-    """Write a row for people."""
-    indexed, reason = row.indexed, row.outcome.reason
-    lines = [
-        f"{row.row_key}: {row.status}" + (f" ({reason})" if reason else ""),
-        f"  version    {row.task.version} ({row.operation}, lane {row.task.lane})",
-        f"  attempts   {row.progress.attempts} of {row.progress.max_attempts or '-'}",
-        f"  chunks     {indexed.chunks_done} of {indexed.chunks_total},"
-        f" {indexed.chunks_failed} failed, {indexed.tokens} tokens paid,"
-        f" model {indexed.model or '-'}",
-    ]
-    lines += [
-        f"  {name:<10} {moment(at_ms)}"
-        for name, at_ms in (
-            ("created", row.created_ms),
-            ("queued", row.queued_ms),
-            ("attempted", row.progress.last_attempt_ms),
-            ("next try", row.progress.next_attempt_ms),
-            ("completed", row.outcome.completed_ms),
-            ("failed", row.outcome.failed_ms),
-        )
-        if at_ms
-    ]
-    lines += [f"  error      {moment(e.at_ms)} {e.kind}: {e.message}" for e in row.errors]
-    return lines
-
-
-def moment(at_ms: int) -> str:
-    """Write a time for people."""
-    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+def _status(row: LedgerRow) -> DocumentStatus:
+    times = {
+        "created": row.created_ms,
+        "queued": row.queued_ms,
+        "attempted": row.progress.last_attempt_ms,
+        "next try": row.progress.next_attempt_ms,
+        "completed": row.outcome.completed_ms,
+        "failed": row.outcome.failed_ms,
+    }
+    return DocumentStatus(
+        row=row.row_key,
+        status=row.status,
+        reason=row.outcome.reason,
+        version=row.task.version,
+        operation=row.operation,
+        lane=row.task.lane,
+        attempts=row.progress.attempts,
+        max_attempts=row.progress.max_attempts,
+        chunks_done=row.indexed.chunks_done,
+        chunks_total=row.indexed.chunks_total,
+        chunks_failed=row.indexed.chunks_failed,
+        tokens=row.indexed.tokens,
+        model=row.indexed.model,
+        times={name: moment(at_ms) for name, at_ms in times.items() if at_ms},
+        errors=tuple(
+            PastError(at=moment(e.at_ms), kind=e.kind, message=e.message) for e in row.errors
+        ),
+    )

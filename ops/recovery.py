@@ -1,24 +1,103 @@
-"""Documents sent again: all that are open, or one at a person's wish."""
+"""Documents sent again: all that are open, or one by an operator's choice."""
 
-from functions.core.identity import DocumentId, row_key
-from functions.core.lane import Lane
-from local.recovery import requeue_step, send_open_again
-from ops.deployment import Deployment, UsageError
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from functions.core.batches import batches
+from functions.core.lane import PRIORITIES, Lane
+from functions.core.ledger_row import Group
+from functions.sweep.requeue import ROUND_ROWS, Requeue
+from ops.frame import DOCUMENT, SOURCE, TARGET, YES, Noun
+from ops.output import Answer, UsageError, confirm, progress, say
+
+if TYPE_CHECKING:
+    from ops.deployment import Deployment
+
+NOUN = Noun("Documents")
 
 
-def recover(deployment: Deployment) -> list[str]:
-    """Send every open document again, now."""
-    sent, found = send_open_again(deployment.ledger, deployment.tasks)
-    return [f"{sent} of {found} open documents sent again"]
+class Recovered(Answer):
+    """How many open documents were sent again."""
+
+    sent: int
+    open: int
+
+    def view(self) -> Iterable[str]:
+        return [f"{self.sent} of {self.open} open documents sent again"]
 
 
+class Requeued(Answer):
+    """A document that was sent again."""
+
+    row: str
+    lane: str
+    see: str
+
+    def view(self) -> Iterable[str]:
+        return [f"{self.row} sent to lane {self.lane}: see `{self.see}`"]
+
+
+class StderrTelemetry:
+    """Logs each step as a line on stderr; metrics are those of the functions only."""
+
+    def event(self, name: str, **fields: Any) -> None:
+        say(" ".join([name, *(f"{key}={value}" for key, value in fields.items())]))
+
+    def count(self, metric: str, value: float = 1) -> None:
+        del metric, value
+
+    def unexpected(self, error: Exception) -> None:
+        """Raise: a command ends with an error that it does not know."""
+        raise error
+
+
+@NOUN.stack_command(YES, examples=["recover", "recover --stage prod --yes"])
+def recover(deployment: "Deployment", *, yes: bool = False) -> Recovered:
+    """Send every open document again: for a queue that was lost or purged."""
+    keys = [row.row_key for row in deployment.ledger.listed([Group.OPEN, Group.PARKED])]
+    if keys:
+        confirm(f"Send {len(keys)} open documents again?", yes=yes)
+    step = _step(deployment)
+    parts = list(batches(keys, ROUND_ROWS))
+    sent = sum(step.requeue(part) for part in progress(parts, "sending"))
+    return Recovered(sent=sent, open=len(keys))
+
+
+@NOUN.stack_command(
+    DOCUMENT,
+    click.Option(
+        ["--lane"],
+        type=click.Choice([str(lane) for lane in PRIORITIES]),
+        default=str(Lane.NORMAL),
+        show_default=True,
+        help="Its priority.",
+    ),
+    SOURCE,
+    TARGET,
+    examples=["requeue tortoise-and-hare --lane high"],
+)
 def requeue(
-    deployment: Deployment, document: str, *, lane: str, source: str | None, target: str | None
-) -> list[str]:
-    """Send one document again, at the priority of a lane."""
-    key = row_key(
-        deployment.target(target).name, deployment.source(source).name, DocumentId(document)
-    )
-    if not requeue_step(deployment.ledger, deployment.tasks).push(key, Lane(lane)):
+    deployment: "Deployment",
+    document: str,
+    *,
+    lane: str = Lane.NORMAL,
+    source: str | None = None,
+    target: str | None = None,
+) -> Requeued:
+    """Send one document again with all its attempts, at any priority."""
+    key = deployment.row_key(document, source=source, target=target)
+    if not _step(deployment).push(key, Lane(lane)):
         raise UsageError(f"{key} was not sent: the ledger has no such row, or SQS refused it")
-    return [f"{key} sent to lane {lane}: see `embedq status {document}`"]
+    return Requeued(row=key, lane=lane, see=deployment.command("status", document))
+
+
+def _step(deployment: "Deployment") -> Requeue:
+    return Requeue(
+        deployment.ledger,
+        deployment.tasks,
+        StderrTelemetry(),
+        lambda: time.time_ns() // 1_000_000,
+    )

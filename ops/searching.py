@@ -1,29 +1,103 @@
 """Search from the command line."""
 
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from functions.adapters.opensearch_http import OpenSearchError
-from functions.adapters.opensearch_search import Hit, search
-from functions.adapters.providers import make_embedder
-from functions.adapters.secret import ApiKey
-from functions.core.failure import FailureError
-from ops.deployment import Deployment, UsageError
+import click
+
+from ops.frame import TARGET, Noun
+from ops.output import Answer, CommandError, UsageError, table
+
+if TYPE_CHECKING:
+    from functions.adapters.opensearch_search import Hit
+    from ops.deployment import Deployment
 
 TIMEOUT_SECONDS = 30.0
 SHOWN_CHARACTERS = 100
+BAD_REQUEST = 400
+NOUN = Noun("Documents")
+
+
+class FoundDocument(Answer):
+    """A document near to what was asked for, with its best text."""
+
+    source: str
+    document: str
+    score: float
+    text: str
+    metadata: dict[str, Any]
+
+
+class Found(Answer):
+    """The nearest documents, the best first."""
+
+    documents: tuple[FoundDocument, ...]
+
+    def view(self) -> Iterable[Any]:
+        if not self.documents:
+            return ["nothing found"]
+        rows = [(f"{one.score:.3f}", one.document, _short(one.text)) for one in self.documents]
+        return [table(["score", "document", "text"], rows)]
+
+
+@NOUN.stack_command(
+    click.Argument(["query"], help="What to look for, in any words."),
+    click.Option(
+        ["--most"],
+        type=click.IntRange(min=1),
+        default=5,
+        show_default=True,
+        help="How many documents at most.",
+    ),
+    click.Option(
+        ["filters", "--filter"],
+        multiple=True,
+        metavar="FIELD=VALUE",
+        help="Only with this metadata.",
+    ),
+    TARGET,
+    examples=['search "a clever bird"', 'search "harvest" --filter author=aesop --most 3'],
+)
+def search(
+    deployment: "Deployment",
+    query: str,
+    *,
+    most: int = 5,
+    filters: Sequence[str] = (),
+    target: str | None = None,
+) -> Found:
+    """Find documents by meaning."""
+    hits = find(deployment, query, target=target, most=most, filters=filters)
+    return Found(
+        documents=tuple(
+            FoundDocument(
+                source=hit.source,
+                document=hit.document_id,
+                score=hit.score,
+                text=hit.text,
+                metadata=dict(hit.metadata),
+            )
+            for hit in hits
+        )
+    )
 
 
 def find(
-    deployment: Deployment,
+    deployment: "Deployment",
     query: str,
     *,
     target: str | None = None,
     most: int = 5,
     filters: Sequence[str] = (),
-) -> list[Hit]:
+) -> "list[Hit]":
     """Embed the query and return the nearest documents."""
+    from functions.adapters.opensearch_http import OpenSearchError
+    from functions.adapters.opensearch_search import search
+    from functions.adapters.providers import make_embedder
+    from functions.adapters.secret import ApiKey
+    from functions.core.failure import FailureError
+
     settings = deployment.target(target)
     # Before anything is paid.
     metadata = dict(map(_filter, filters))
@@ -31,21 +105,12 @@ def find(
     try:
         answer = make_embedder(settings, key).embed([query], timeout_seconds=TIMEOUT_SECONDS)
         return search(
-            deployment.index,
-            settings.index,
-            answer.vectors[0],
-            most=most,
-            metadata=metadata,
+            deployment.index, settings.index, answer.vectors[0], most=most, metadata=metadata
         )
     except (FailureError, OpenSearchError) as error:
-        raise UsageError(f"the search failed: {error}") from error
-
-
-def show(hits: Sequence[Hit]) -> list[str]:
-    """Write hits for people."""
-    if not hits:
-        return ["nothing found"]
-    return [f"{hit.score:.3f}  {hit.document_id}  {_short(hit.text)}" for hit in hits]
+        is_refused = isinstance(error, OpenSearchError) and error.status == BAD_REQUEST
+        failed = UsageError if is_refused else CommandError
+        raise failed(f"the search failed: {error}") from error
 
 
 def _short(text: str) -> str:

@@ -1,45 +1,92 @@
-"""All documents: how many are where."""
+"""All documents of a stack: how many are in which state."""
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from functions.adapters.opensearch_http import segment
 from functions.core.ledger_row import Group, Status
 from functions.core.ports import Listed
-from ops.deployment import Deployment
+from ops.frame import Noun
+from ops.output import Answer, table
 
+if TYPE_CHECKING:
+    from ops.deployment import Deployment
+
+NOUN = Noun("State")
 LISTED = (Group.OPEN, Group.PARKED, Group.HEALING, Group.FAILED)
-DEPTHS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
-# What each line of the summary counts, in the order of a document's life.
+OPEN = ("pending", "processing", "parked", "healing")
+# What each line counts, in the order in which a document passes them.
 LABELS = {
     "pending": "in a lane",
-    "processing": "being worked",
+    "processing": "being worked on",
     "parked": "waiting for the next attempt",
-    "healing": "failed for now, tried again when all is quiet",
+    "healing": "failed for now, tried again on a schedule",
     "failed": "a person is needed: embedq dead list",
     "partial": "searchable without some chunks",
 }
 
 
-def stats(deployment: Deployment) -> list[str]:
-    """Count documents by state, and messages by lane."""
+class LaneDepth(Answer):
+    """The messages of one lane."""
+
+    lane: str
+    waiting: int
+    in_flight: int
+
+
+class TargetStats(Answer):
+    """The documents and messages of one target."""
+
+    target: str
+    searchable: int
+    counts: dict[str, int]
+    lanes: tuple[LaneDepth, ...] = ()
+    dead_letters: int = 0
+
+    @property
+    def open(self) -> int:
+        """Count the documents that are not at an end."""
+        return sum(self.counts[name] for name in OPEN)
+
+    @property
+    def percent(self) -> int:
+        """Return the share that is at an end; what failed for good is, too."""
+        ended = self.searchable + self.counts["failed"]
+        return 100 * ended // (ended + self.open) if ended + self.open else 100
+
+    def view(self) -> Iterable[Any]:
+        yield f"target {self.target}: {self.percent} %, {self.open} open"
+        states = [(name, self.counts[name], meaning) for name, meaning in LABELS.items()]
+        rows = [("searchable", self.searchable, "in the index"), *states]
+        yield table(["state", "documents", "meaning"], rows)
+        yield ""
+        lanes = [(one.lane, one.waiting, one.in_flight) for one in self.lanes]
+        yield table(["lane", "waiting", "in flight"], [*lanes, ("dead letters", self.dead_letters)])
+
+
+class Stats(Answer):
+    """The documents and messages of all targets."""
+
+    targets: tuple[TargetStats, ...]
+
+    def view(self) -> Iterable[Any]:
+        for one in self.targets:
+            yield from one.view()
+
+
+@NOUN.stack_command(examples=["stats", "stats --stage prod --json"])
+def stats(deployment: "Deployment") -> Stats:
+    """Count documents by state and messages by lane."""
     by_target: dict[str, Counter[str]] = {name: Counter() for name in deployment.targets}
     for row in deployment.ledger.listed(LISTED):
         # Rows of a target that is no longer deployed have no lanes and no index.
         if (name := row.row_key.split("/")[0]) in by_target:
             by_target[name][label(row)] += 1
-    lines = []
-    for name, counts in by_target.items():
-        searchable = _searchable(deployment, deployment.targets[name].index)
-        lines.append(f"target {name}")
-        lines += [f"  {line}" for line in summary(counts, searchable)]
-        lines += [f"  {line}" for line in _depths(deployment, name)]
-    return lines
+    return Stats(targets=tuple(_target(deployment, *item) for item in by_target.items()))
 
 
 def label(row: Listed) -> str:
-    """Name the line of the summary that a row belongs to."""
+    """Name the state that a row is counted in."""
     match row.group:
         case Group.OPEN:
             return str(row.status)
@@ -49,34 +96,15 @@ def label(row: Listed) -> str:
             return str(row.group)
 
 
-def summary(counts: Mapping[str, int], searchable: int) -> list[str]:
-    """Tell how far all documents have come; what failed for good has come to its end, too."""
-    open_ = sum(counts[name] for name in ("pending", "processing", "parked", "healing"))
-    ended = searchable + counts["failed"]
-    progress = 100 * ended // (ended + open_) if ended + open_ else 100
-    return [
-        f"progress   {progress} %, {open_} open",
-        f"searchable {searchable}",
-        *(f"{name:<10} {counts[name]:<6} {told}" for name, told in LABELS.items()),
-    ]
-
-
-def _searchable(deployment: Deployment, index: str) -> int:
-    query = {"query": {"term": {"deleted": False}}}
-    return int(deployment.index.call("POST", f"{segment(index)}/_count", query)["count"])
-
-
-def _depths(deployment: Deployment, target: str) -> list[str]:
-    sqs = deployment.client("sqs")
-    lines = []
-    for lane, url in deployment.queues[target].items():
-        waiting, in_flight = queue_depth(sqs, url)
-        lines.append(f"lane {lane}: {waiting} waiting, {in_flight} in flight")
-    dead = sum(sum(queue_depth(sqs, url)) for url in deployment.dead_letter_urls(target))
-    return [*lines, f"dead letters: {dead}"]
-
-
-def queue_depth(sqs: Any, url: str) -> tuple[int, int]:
-    """Return how many messages wait, and how many are hidden."""
-    found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=list(DEPTHS))["Attributes"]
-    return int(found[DEPTHS[0]]), int(found[DEPTHS[1]])
+def _target(deployment: "Deployment", name: str, counts: Mapping[str, int]) -> TargetStats:
+    depths = {lane: deployment.depth(url) for lane, url in deployment.queues[name].items()}
+    return TargetStats(
+        target=name,
+        searchable=deployment.count_searchable(name),
+        counts={state: counts.get(state, 0) for state in LABELS},
+        lanes=tuple(
+            LaneDepth(lane=lane, waiting=waiting, in_flight=in_flight)
+            for lane, (waiting, in_flight) in depths.items()
+        ),
+        dead_letters=deployment.count_dead_letters(name),
+    )

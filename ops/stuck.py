@@ -1,38 +1,88 @@
-"""Documents that should have come further by now, oldest first."""
+"""Documents without progress, oldest first."""
 
 import time
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from functions.core.ledger_row import Group, LedgerRow
-from ops.deployment import Deployment
-from ops.documents import moment
+from ops.frame import Noun
+from ops.output import Answer, moment, table, written
+
+if TYPE_CHECKING:
+    from ops.deployment import Deployment
 
 SHOWN = 20
+NOUN = Noun("State")
 
 
-def stuck(deployment: Deployment, *, hours: float) -> list[str]:
-    """List open documents that nothing has happened to for so many hours."""
+class StuckDocument(Answer):
+    """An open document without progress."""
+
+    row: str
+    state: str
+    lane: str
+    since: datetime
+    attempts: int
+    error: str
+
+
+class Stuck(Answer):
+    """How many documents are stuck, and the oldest of them."""
+
+    hours: float
+    number: int
+    oldest: tuple[StuckDocument, ...]
+
+    def view(self) -> Iterable[Any]:
+        yield f"{self.number} documents wait for more than {self.hours:g} hours"
+        if self.oldest:
+            rows = [
+                (one.row, one.state, one.lane, written(one.since), one.attempts, one.error)
+                for one in self.oldest
+            ]
+            yield table(["document", "state", "lane", "since", "attempts", "last error"], rows)
+        if self.number > SHOWN:
+            yield f"and {self.number - SHOWN} more"
+
+
+@NOUN.stack_command(
+    click.Option(
+        ["--hours"],
+        type=click.FloatRange(min=0),
+        default=24.0,
+        show_default=True,
+        help="Without progress for so long at least.",
+    ),
+    examples=["stuck", "stuck --hours 1 --stage prod"],
+)
+def stuck(deployment: "Deployment", *, hours: float = 24.0) -> Stuck:
+    """List open documents without progress, oldest first."""
     limit_ms = time.time_ns() // 1_000_000 - round(hours * 3_600_000)
     found = sorted(
         deployment.ledger.listed([Group.OPEN, Group.PARKED], due_ms=limit_ms),
         key=lambda listed: listed.due_ms,
     )
     rows = deployment.ledger.read(listed.row_key for listed in found[:SHOWN])
-    lines = [f"{len(found)} documents wait for more than {hours:g} hours"]
-    for listed in found[:SHOWN]:
+    return Stuck(
+        hours=hours,
+        number=len(found),
         # The index is behind its rows: one may have been closed since.
-        if row := rows.get(listed.row_key):
-            lines += _describe(row, listed.due_ms)
-    if len(found) > SHOWN:
-        lines.append(f"  and {len(found) - SHOWN} more")
-    return lines
+        oldest=tuple(
+            _describe(rows[one.row_key], one.due_ms) for one in found[:SHOWN] if one.row_key in rows
+        ),
+    )
 
 
-def _describe(row: LedgerRow, since_ms: int) -> list[str]:
-    state = "parked" if row.progress.parked else str(row.status)
+def _describe(row: LedgerRow, since_ms: int) -> StuckDocument:
     error = row.errors[-1] if row.errors else None
-    why = f"{error.kind}: {error.message}" if error else "no error is known"
-    return [
-        f"  {row.row_key}: {state} in lane {row.task.lane} since {moment(since_ms)},"
-        f" {row.progress.attempts} attempts",
-        f"      {why}",
-    ]
+    return StuckDocument(
+        row=row.row_key,
+        state="parked" if row.progress.parked else str(row.status),
+        lane=row.task.lane,
+        since=moment(since_ms),
+        attempts=row.progress.attempts,
+        error=f"{error.kind}: {error.message}" if error else "no error is known",
+    )

@@ -1,33 +1,58 @@
 """Table against index, document by document: what should be found, and what is."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from functions.adapters.dynamodb_values import from_dynamodb
-from functions.adapters.opensearch_http import segment
 from functions.core.batches import batches
 from functions.core.document import Document, Unusable, content_hash, read_document
 from functions.core.identity import DocumentId, document_id, entry_id, row_key
 from functions.core.ledger_row import LedgerRow
 from functions.core.settings import SourceSettings, TargetSettings
-from ops.deployment import Deployment
+from ops.frame import SOURCE, TARGET, Noun
+from ops.output import FAILED, OK, Answer, progress
 
+if TYPE_CHECKING:
+    from ops.deployment import Deployment
+
+NOUN = Noun("State")
 # BatchGetItem's limit, and a small answer of OpenSearch's.
 ROUND_DOCUMENTS = 100
 
 Item = Mapping[str, Any]
 
 
+class Differences(Answer):
+    """Every document whose entry is not what its item asks for."""
+
+    differences: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> int:
+        return FAILED if self.differences else OK
+
+    def view(self) -> Iterable[str]:
+        return self.differences or ["table and index agree"]
+
+
+@NOUN.stack_command(SOURCE, TARGET, examples=["verify", "verify --stage prod --source articles"])
+def verify(
+    deployment: "Deployment", *, source: str | None = None, target: str | None = None
+) -> Differences:
+    """Compare a table with its index; exit with 1 if they differ."""
+    return Differences(differences=tuple(differences(deployment, source=source, target=target)))
+
+
 def differences(
-    deployment: Deployment, *, source: str | None = None, target: str | None = None
+    deployment: "Deployment", *, source: str | None = None, target: str | None = None
 ) -> list[str]:
     """Name every document whose entry or ledger row is not what its item asks for."""
     origin, goal = deployment.source(source), deployment.target(target)
     # What was written a moment ago is compared too.
-    deployment.index.call("POST", f"{segment(goal.index)}/_refresh")
+    deployment.ask_index(goal.name, "_refresh")
     found: list[str] = []
     searchable = 0
-    for part in batches(list(_items(deployment, origin)), ROUND_DOCUMENTS):
+    parts = list(batches(list(_items(deployment, origin)), ROUND_DOCUMENTS))
+    for part in progress(parts, "comparing"):
         keys = {name: row_key(goal.name, origin.name, name) for name, _ in part}
         entries = _entries(deployment, goal, origin, keys)
         rows = deployment.ledger.read(keys.values())
@@ -36,7 +61,7 @@ def differences(
             searchable += isinstance(wanted, Document)
             why = _difference(wanted, entries.get(name), rows.get(keys[name]), goal)
             found += [] if why is None else [f"{name}: {why}"]
-    live = _live_entries(deployment, goal, origin)
+    live = deployment.count_searchable(goal.name, origin.name)
     if live > searchable:
         found.append(f"{live} documents can be found, and the table has {searchable}")
     return found
@@ -61,7 +86,9 @@ def _difference(
     return None
 
 
-def _items(deployment: Deployment, source: SourceSettings) -> Iterator[tuple[DocumentId, Item]]:
+def _items(deployment: "Deployment", source: SourceSettings) -> Iterator[tuple[DocumentId, Item]]:
+    from functions.adapters.dynamodb_values import from_dynamodb
+
     pages = deployment.client("dynamodb").get_paginator("scan")
     for page in pages.paginate(TableName=source.table, ConsistentRead=True):
         for item in page["Items"]:
@@ -70,23 +97,12 @@ def _items(deployment: Deployment, source: SourceSettings) -> Iterator[tuple[Doc
 
 
 def _entries(
-    deployment: Deployment,
+    deployment: "Deployment",
     target: TargetSettings,
     source: SourceSettings,
     names: Iterable[DocumentId],
 ) -> dict[DocumentId, Any]:
     ids = {entry_id(source.name, name): name for name in names}
-    answer = deployment.index.call(
-        "POST",
-        f"{segment(target.index)}/_mget",
-        {"ids": list(ids)},
-        query={"_source_includes": "deleted,content_hash"},
-    )
+    wanted = {"_source_includes": "deleted,content_hash"}
+    answer = deployment.ask_index(target.name, "_mget", {"ids": list(ids)}, wanted)
     return {ids[doc["_id"]]: doc for doc in answer["docs"] if doc.get("found")}
-
-
-def _live_entries(deployment: Deployment, target: TargetSettings, source: SourceSettings) -> int:
-    only = [{"term": {"deleted": False}}, {"term": {"source": source.name}}]
-    query = {"query": {"bool": {"filter": only}}}
-    answer = deployment.index.call("POST", f"{segment(target.index)}/_count", query)
-    return int(answer["count"])

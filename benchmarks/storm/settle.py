@@ -6,11 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from benchmarks.storm.world import World
-from functions.adapters.dynamodb_control import DynamoDbControl
 from functions.core.control import Circuit
 from functions.core.failure import Part
 from functions.core.ledger_row import Group
-from ops.statistics import queue_depth
 
 LOOK_SECONDS = 2.0
 SAY_SECONDS = 10.0
@@ -53,11 +51,8 @@ class State:
 def look(world: World) -> State:
     """See what is under way."""
     deployment, target = world.deployment, world.target.name
-    sqs = deployment.client("sqs")
-    depths = {lane: queue_depth(sqs, url) for lane, url in deployment.queues[target].items()}
-    control = DynamoDbControl(
-        deployment.client("dynamodb"), deployment.outputs["LedgerTable"]
-    ).read(target)
+    depths = {lane: deployment.depth(url) for lane, url in deployment.queues[target].items()}
+    control = deployment.control.read(target)
     rows: Counter[Group] = Counter()
     for group in (*OPEN_GROUPS, Group.FAILED):
         rows[group] = sum(1 for _ in deployment.ledger.listed([group]))
@@ -65,7 +60,7 @@ def look(world: World) -> State:
         rows=rows,
         waiting={lane: depth[0] for lane, depth in depths.items()},
         hidden={lane: depth[1] for lane, depth in depths.items()},
-        dead=sum(sum(queue_depth(sqs, url)) for url in deployment.dead_letter_urls(target)),
+        dead=deployment.count_dead_letters(target),
         breakers={part: control.breaker(part).state for part in Part},
         failed_changes=world.failed_changes(),
     )

@@ -16,7 +16,8 @@ from functions.core.settings import SourceSettings, TargetSettings
 from local.background import ENGINES
 from local.engines.records import read_record
 from local.stack import Change, LocalStack, local_stack
-from ops.deployment import Deployment, local_deployment
+from ops.deployment import Deployment
+from ops.stack import local_deployment
 
 INDEX_ENGINE = "OpenSearch"
 

@@ -1,35 +1,33 @@
-"""The local model server's controls, as the demo uses them."""
+"""The control paths of the local model server: break the provider, and count what was paid."""
 
 import json
 import urllib.request
 from typing import Any
 
-from local.model.faults import Fault, FaultKind
-from ops.demo.world import POISON
+from local.model.faults import Fault
 
 
 class Provider:
-    """Breaks and heals the provider, and asks it what was paid."""
+    """The model server on this machine."""
 
     def __init__(self, origin: str) -> None:
         self._origin = origin
 
-    def set(self, *, down: bool, refuses_poison: bool) -> None:
-        """Put these faults in force instead of all others."""
-        faults = []
-        if down:
-            faults.append(Fault(FaultKind.SERVER_ERROR, status=503))
-        if refuses_poison:
-            faults.append(Fault(FaultKind.POISON, marker=POISON))
+    def set_faults(self, *faults: Fault) -> None:
+        """Put these faults in force instead of all others; none repairs the provider."""
         self._call("PUT", "/faults", [fault.as_json() for fault in faults])
 
     def chunks_paid(self) -> int:
         """Count the texts that have been paid for."""
-        return int(self._call("GET", "/counts")["paid"]["inputs"])
+        return int(self.counts()["paid"]["inputs"])
 
     def requests(self) -> int:
-        """Count the requests, whatever became of them."""
-        return int(self._call("GET", "/counts")["requests"])
+        """Count all requests, answered or not."""
+        return int(self.counts()["requests"])
+
+    def counts(self) -> Any:
+        """Return everything that the server has counted."""
+        return self._call("GET", "/counts")
 
     def _call(self, method: str, path: str, body: object = None) -> Any:
         data = None if body is None else json.dumps(body).encode()

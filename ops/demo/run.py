@@ -1,22 +1,27 @@
-"""Runs the demo, on the real engines or in memory, and says what to try next."""
+"""Runs the demo, on the real engines or in memory, and names what to try next."""
 
 import shutil
 import time
+from collections.abc import Iterable
 
 from local import background
 from local.engines import EngineError
-from ops.demo.local_world import LocalWorld
-from ops.demo.memory_world import memory_world
+from local.model.server import ModelServer
 from ops.demo.story import Story, StoryError
-from ops.demo.world import World
-from ops.deployment import connect
+from ops.demo.worlds import EngineWorld, MemoryWorld, World
+from ops.output import FAILED, OK, Answer, CommandError, UsageError, narrate
+from ops.stack import running_here
 
 OPENING = """\
-embedq: a write to DynamoDB ends in OpenSearch k-NN, whatever fails on the way.
+embedq: every write to DynamoDB becomes searchable in OpenSearch, whatever fails on the way.
 Everything below runs on this machine, with a real embedding model (MiniLM)."""
+ENGINES = """\
+Real engines: DynamoDB Local, ElasticMQ and OpenSearch. The functions run as processes, as in
+Lambda; tables, queues and mappings are those of the CDK's template.
+"""
 NEXT = """\
 What to try next:
-   make test                  every promise, proved
+   make test                  run all tests
    make synth                 the CloudFormation templates, no account needed
    make deploy STAGE=dev      into your AWS account (README, Deploy)"""
 NEXT_RUNNING = """\
@@ -27,53 +32,63 @@ The stack is still running. What to try next:
    .venv/bin/embedq down"""
 
 
-def run_demo(*, engines: str, keep: bool) -> int:
-    """Tell the story; return the exit code."""
+class Demo(Answer):
+    """How the demo ended."""
+
+    error: str | None
+    seconds: float
+    is_running: bool
+
+    @property
+    def exit_code(self) -> int:
+        return FAILED if self.error else OK
+
+    def view(self) -> Iterable[str]:
+        if self.error:
+            yield f"\nThe demo stopped: {self.error}."
+        yield f"\nDone in {self.seconds:.0f} s."
+        yield NEXT_RUNNING if self.is_running else NEXT
+
+
+def run_demo(*, engines: str, keep: bool) -> Demo:
+    """Run all steps of the demo."""
     began = time.monotonic()
-    say(OPENING)
+    narrate(OPENING)
     if engines == "memory":
-        with memory_world() as world:
-            code = _tell(world, began)
-        is_running = False
+        with ModelServer("minilm") as server:
+            error = _run(MemoryWorld(server.url, server.origin), began)
     else:
-        code, is_running = _tell_on_engines(began, keep=keep)
-    say(f"\nDone in {time.monotonic() - began:.0f} s.")
-    say(NEXT_RUNNING if is_running else NEXT)
-    return code
+        error = _run_on_engines(began, keep=keep)
+    is_running = keep and engines == "real"
+    return Demo(error=error, seconds=time.monotonic() - began, is_running=is_running)
 
 
-def _tell_on_engines(began: float, *, keep: bool) -> tuple[int, bool]:
-    say("Real engines: DynamoDB Local, ElasticMQ and OpenSearch; the functions as processes of")
-    say("the Lambda runtime; tables, queues and mappings as the CDK's template has them.\n")
+def _run_on_engines(began: float, *, keep: bool) -> str | None:
+    narrate(ENGINES)
     if background.find_any() is not None:
-        say("A stack runs here already. The demo starts with an empty one: embedq down")
-        return 1, True
+        raise UsageError(
+            "a stack runs here already, and the demo starts with an empty one: first `embedq down`"
+        )
     shutil.rmtree(background.DEMO_FOLDER, ignore_errors=True)
     try:
         running = background.up(
-            lambda line: say(f"   {line}"), background.DEMO_FOLDER, short_lived=not keep
+            lambda line: narrate(f"   {line}"), background.DEMO_FOLDER, short_lived=not keep
         )
     except (EngineError, background.NotStartedError) as error:
-        say(f"\n{error}\nWithout engines: make demo ARGS='--engines memory'")
-        return 1, False
-    say(f"   up after {time.monotonic() - began:.0f} s: {running.endpoint_url}")
+        raise CommandError(
+            f"{error}\nWithout engines: make demo ARGS='--engines memory'"
+        ) from error
+    narrate(f"   up after {time.monotonic() - began:.0f} s: {running.endpoint_url}")
     try:
-        code = _tell(LocalWorld(connect(None), running.model_origin), began)
+        return _run(EngineWorld(running_here(), running.model_origin), began)
     finally:
         if not keep:
             background.down(background.DEMO_FOLDER)
-    return code, keep
 
 
-def _tell(world: World, began: float) -> int:
+def _run(world: World, began: float) -> str | None:
     try:
-        Story(world, say, began=began).tell()
+        Story(world, narrate, began=began).run()
     except StoryError as error:
-        say(f"\nThe demo stopped: {error}.")
-        return 1
-    return 0
-
-
-def say(text: str) -> None:
-    """Print at once, also into a pipe."""
-    print(text, flush=True)
+        return str(error)
+    return None

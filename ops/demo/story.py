@@ -1,21 +1,25 @@
-"""The story: what embedq does, told by doing it. Every line is checked before it is printed."""
+"""The demo's steps. Every line is checked before it is printed."""
 
 import textwrap
 import time
 from collections.abc import Callable, Sequence
 
 from functions.core.ledger_row import LedgerRow, Status
+from local.model.faults import Fault, FaultKind
 from ops.demo.corpus import LONG_ID, fables, long_document
-from ops.demo.world import POISON, World
+from ops.demo.worlds import World
 
 QUESTIONS = {
     "a slow runner beats a quick one who is too sure of himself": "tortoise-and-hare",
     "a tiny rodent rescues the king of beasts": "lion-and-mouse",
     "bird raises the level of a liquid with stones": "crow-and-pitcher",
 }
-POISON_ITEM = {"id": "poison", "title": "Poison", "body": f"The provider refuses {POISON}."}
+POISON = "xyzzy"
+REJECTS_POISON = Fault(FaultKind.POISON, marker=POISON)
+DOWN = Fault(FaultKind.SERVER_ERROR, status=503)
+POISON_ITEM = {"id": "poison", "title": "Poison", "body": f"The provider rejects {POISON}."}
 OUTAGE_ITEMS = [
-    {"id": f"outage-{number}", "title": f"Written in the dark {number}", "body": body}
+    {"id": f"outage-{number}", "title": f"Written in an outage {number}", "body": body}
     for number, body in enumerate(
         [
             "The lighthouse keeper lit his lamp although no ship was in sight.",
@@ -29,11 +33,11 @@ WIDTH = 78
 
 
 class StoryError(Exception):
-    """Something did not happen as the story says it does."""
+    """A step did not end as the demo expects."""
 
 
 class Story:
-    """Tells the story in a world, and stops where it does not hold."""
+    """Runs the steps in a world, and stops at the first that fails."""
 
     def __init__(
         self,
@@ -49,102 +53,101 @@ class Story:
         self._began = began
         self._clock = clock
 
-    def tell(self) -> None:
-        """Tell all of it."""
-        for number, chapter in enumerate(
-            [
-                self._load,
-                self._search,
-                self._edit,
-                self._delete,
-                self._poison,
-                self._outage,
-                self._redrive,
-            ],
-            start=1,
-        ):
+    def run(self) -> None:
+        """Run all steps."""
+        steps = [
+            self._load,
+            self._search,
+            self._edit,
+            self._delete,
+            self._poison,
+            self._outage,
+            self._redrive,
+        ]
+        for number, step in enumerate(steps, start=1):
             self._say("")
-            self._say(f"{number}. {chapter.__doc__}")
-            chapter()
+            self._say(f"{number}. {step.__doc__}")
+            step()
 
     def _load(self) -> None:
-        """Write 24 fables and one long document to the table, and go on."""
+        """Write 24 fables and one long document to the table."""
         items = [*fables(), long_document(edited=False)]
         began = self._clock()
         for item in items:
             self._world.put(item)
-        self._tell(f"{len(items)} items written; the application waits for nothing.")
+        self._print(f"{len(items)} items written; the application does not wait for embedq.")
         rows = self._wait([item["id"] for item in items], Status.COMPLETED)
         seconds = self._clock() - began
         chunks = sum(row.indexed.chunks_total for row in rows.values())
-        paid = self._world.chunks_paid()
-        self._tell(f"All indexed after {seconds:.1f} s: {chunks} chunks, {paid} paid.")
+        paid = self._world.provider.chunks_paid()
+        self._print(f"All indexed after {seconds:.1f} s: {chunks} chunks, {paid} paid.")
 
     def _search(self) -> None:
-        """Search by meaning: no word of the question needs to be in the answer."""
+        """Search by meaning: no word of the question needs to be in the document."""
         for number, (question, expected) in enumerate(QUESTIONS.items()):
             hits = [hit for hit in self._world.search(question, 4) if hit.document_id != LONG_ID]
             if number == 0:
                 seconds = self._clock() - self._began
-                self._tell(f"First search result {seconds:.0f} s after the start of everything.")
+                self._print(f"First search result {seconds:.0f} s after the start of the demo.")
             self._expect(hits[0].document_id == expected, f"{question!r} finds {expected}")
-            self._tell(f'"{question}"')
-            self._tell(f"-> {hits[0].document_id}  (score {hits[0].score:.2f})")
+            self._print(f'"{question}"')
+            self._print(f"-> {hits[0].document_id}  (score {hits[0].score:.2f})")
 
     def _edit(self) -> None:
         """Edit one paragraph of the long document: only that paragraph is paid."""
-        before = self._world.chunks_paid()
+        before = self._world.provider.chunks_paid()
         version = self._row(LONG_ID).task.version
         self._world.put(long_document(edited=True))
         row = self._wait([LONG_ID], Status.COMPLETED, after=version)[LONG_ID]
-        paid = self._world.chunks_paid() - before
-        self._expect(0 < paid <= 3, "an edit of one paragraph pays for its neighbourhood only")
-        self._tell(f"{paid} of {row.indexed.chunks_total} chunks paid, the others reused.")
+        paid = self._world.provider.chunks_paid() - before
+        self._expect(0 < paid <= 3, "an edit of one paragraph pays for the chunks around it only")
+        self._print(f"{paid} of {row.indexed.chunks_total} chunks paid, the others reused.")
 
     def _delete(self) -> None:
-        """Delete a fable: it leaves the search."""
+        """Delete a fable: no search finds it."""
         self._world.delete("tortoise-and-hare")
         self._wait(["tortoise-and-hare"], Status.DELETED)
         question = next(iter(QUESTIONS))
         found = [hit.document_id for hit in self._world.search(question, 25)]
         self._expect("tortoise-and-hare" not in found, "a deleted document is not found")
-        self._tell(f'"{question}" finds it no more.')
+        self._print(f'"{question}" does not find it.')
 
     def _poison(self) -> None:
-        """Write a document that the provider refuses, together with a good one."""
-        self._world.set_provider(down=False, refuses_poison=True)
+        """Write a document that the provider rejects, together with a good one."""
+        self._world.provider.set_faults(REJECTS_POISON)
         self._world.put(POISON_ITEM)
         self._world.put({"id": "neighbour", "title": "Neighbour", "body": "A harmless text."})
         self._wait(["neighbour"], Status.COMPLETED)
         self._wait(["poison"], Status.FAILED)
         self._until(lambda: bool(self._world.dead_letters()), "the dead letter arrives")
-        for letter in self._world.dead_letters():
-            self._tell(f"dead letter: {letter.document_id}: {letter.reason}")
-        self._tell("The neighbour in the same batch is indexed; the poison stands alone.")
+        for row in self._world.dead_letters():
+            self._print(f"dead letter: {row.task.document_id}: {row.outcome.reason}")
+        self._print("The good document is indexed: only the rejected one failed.")
 
     def _outage(self) -> None:
         """Take the provider down, write three documents, and bring it back."""
-        self._world.set_provider(down=True, refuses_poison=True)
+        self._world.provider.set_faults(DOWN, REJECTS_POISON)
         ids = [item["id"] for item in OUTAGE_ITEMS]
         for item in OUTAGE_ITEMS:
             self._world.put(item)
         self._until(lambda: self._all_failed(ids), "the attempts fail")
         row = self._row(ids[0])
         error = row.errors[-1]
-        self._tell(
+        self._print(
             f"{row.task.document_id}: {row.status}, last error {error.kind}: {error.message}"
         )
-        self._world.set_provider(down=False, refuses_poison=True)
+        self._world.provider.set_faults(REJECTS_POISON)
         rows = self._wait(ids, Status.COMPLETED)
         attempts = ", ".join(str(row.progress.attempts) for row in rows.values())
-        self._tell(f"It is back: all {len(ids)} indexed, after {attempts} attempts. Nothing lost.")
+        self._print(f"It is back: all {len(ids)} indexed, after {attempts} attempts. None lost.")
 
     def _redrive(self) -> None:
-        """The provider takes the poison now: redrive the dead letters."""
-        self._world.set_provider(down=False, refuses_poison=False)
+        """Let the provider accept the rejected text, and redrive the dead letters."""
+        self._world.provider.set_faults()
         moved = self._world.redrive()
         self._wait(["poison"], Status.COMPLETED)
-        self._tell(f"{moved} moved back to its lane, a new life, indexed. No dead letters left.")
+        self._print(f"{moved} moved back to its lane, with all its attempts, and indexed.")
+        self._print("No dead letters left.")
 
     def _wait(self, ids: Sequence[str], status: Status, *, after: int = 0) -> dict[str, LedgerRow]:
         def arrived() -> bool:
@@ -173,6 +176,6 @@ class Story:
         if not holds:
             raise StoryError(f"the demo expected that {what}, and it did not happen")
 
-    def _tell(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         for line in textwrap.wrap(text, WIDTH, subsequent_indent="  "):
             self._say(f"   {line}")

@@ -118,15 +118,12 @@ def shown(articles: Articles) -> dict[str, int]:
     deployment: Any = SimpleNamespace(
         targets={"default": make_target()},
         ledger=articles.ledger,
-        index=SimpleNamespace(call=lambda *_: {"count": len(articles.searchable())}),
+        count_searchable=lambda _: len(articles.searchable()),
         queues={"default": {}},
-        client=lambda _: None,
-        dead_letter_urls=lambda _: [],
+        count_dead_letters=lambda _: 0,
     )
-    lines = [line.split() for line in stats(deployment)]
-    counts = {name: int(count) for name, count, *_ in lines if name in (*LABELS, "searchable")}
-    [[*_, opened, _]] = [words for words in lines if words[0] == "progress"]
-    return counts | {"open": int(opened)}
+    [target] = stats(deployment).targets
+    return target.counts | {"searchable": target.searchable, "open": target.open}
 
 
 def counted_as(row: LedgerRow) -> str | None:

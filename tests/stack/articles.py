@@ -15,7 +15,6 @@ from functions.core.ledger_row import LedgerRow, Status
 from local.model.faults import Fault
 from ops import searching
 from ops.deployment import Deployment
-from ops.statistics import queue_depth
 
 LIMIT_SECONDS = 90.0
 LOOK_SECONDS = 0.05
@@ -130,7 +129,7 @@ class Articles:
 
     def depth(self, lane: str) -> tuple[int, int]:
         """Return how many messages of a lane wait, and how many are in flight."""
-        return queue_depth(self.sqs, self.lane(lane))
+        return self.deployment.depth(self.lane(lane))
 
     @property
     def dead_letters(self) -> str:
@@ -139,7 +138,7 @@ class Articles:
 
     def take_dead_letters(self, count: int) -> list[str]:
         """Wait for so many dead letters, take them out and return their bodies."""
-        until(lambda: queue_depth(self.sqs, self.dead_letters)[0] >= count, "the dead letters")
+        until(lambda: self.deployment.depth(self.dead_letters)[0] >= count, "the dead letters")
         taken = self.sqs.receive_message(QueueUrl=self.dead_letters, MaxNumberOfMessages=10)
         for message in taken["Messages"]:
             self.sqs.delete_message(

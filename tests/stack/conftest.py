@@ -10,7 +10,7 @@ import pytest
 from benchmarks.storm.tempo import with_target
 from local.specs import StackSpec
 from local.stack import LocalStack, local_stack
-from ops.deployment import local_deployment
+from ops.stack import local_deployment
 from tests.stack.articles import Articles
 
 

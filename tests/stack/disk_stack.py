@@ -9,7 +9,7 @@ from pathlib import Path
 
 from local import background
 from local.engines.records import ProcessId, Record, read_record
-from ops.deployment import local_deployment
+from ops.stack import local_deployment
 from tests.stack.articles import Articles, until
 
 OWNER = "the stack itself"

@@ -1,24 +1,22 @@
 """The operator's view of the real stack: counted, searched, sent again, compared."""
 
-import re
-
 import pytest
 
 from functions.core.ledger_row import Status
 from local.stack import LocalStack
-from ops.deployment import UsageError
-from ops.recovery import recover
+from ops.output import UsageError
+from ops.recovery import Recovered, recover
 from ops.searching import find
 from ops.statistics import stats
-from ops.verification import differences
+from ops.verification import differences, verify
 from tests.stack.articles import Articles
 from tests.stack.mappings import disabled
 
 
 def searchable(articles: Articles) -> int:
     """Return how many documents the statistics count as searchable."""
-    [found] = re.findall(r"searchable (\d+)", "\n".join(stats(articles.deployment)))
-    return int(found)
+    [target] = stats(articles.deployment).targets
+    return target.searchable
 
 
 def test_statistics_count_what_can_be_found(articles: Articles) -> None:
@@ -43,12 +41,12 @@ def test_purged_lane_is_recovered_from_the_ledger(articles: Articles, stack: Loc
         articles.sqs.purge_queue(QueueUrl=articles.lane("normal"))
         assert articles.depth("normal") == (0, 0)
 
-    assert recover(articles.deployment) == ["1 of 1 open documents sent again"]
+    assert recover(articles.deployment, yes=True) == Recovered(sent=1, open=1)
 
     articles.wait(name)
 
 
-def test_search_that_opensearch_refuses_is_told_in_a_sentence(articles: Articles) -> None:
+def test_search_that_opensearch_refuses_is_reported_in_a_sentence(articles: Articles) -> None:
     """R48: a date that is none."""
     with pytest.raises(UsageError, match="the search failed: OpenSearch answered 400"):
         find(articles.deployment, "anything", filters=["published=never"])
@@ -74,7 +72,9 @@ def test_entry_that_no_item_asks_for_is_counted(articles: Articles) -> None:
 
     articles.add_entry(name)
 
-    [told] = differences(articles.deployment)
-    assert "documents can be found, and the table has" in told
+    answer = verify(articles.deployment)
+    [line] = answer.differences
+    assert "documents can be found, and the table has" in line
+    assert answer.exit_code == 1
     articles.remove_entry(name)
-    assert differences(articles.deployment) == []
+    assert verify(articles.deployment).exit_code == 0

@@ -9,7 +9,6 @@ from functions.core.ledger_row import Status
 from local.aws_client import CREDENTIALS
 from local.model.faults import Fault, FaultKind
 from local.stack import LocalStack
-from ops.statistics import queue_depth
 from tests.stack.articles import Articles, until
 from tests.stack.mappings import disabled
 
@@ -60,7 +59,7 @@ def test_poison_in_a_batch_of_ten_fails_alone_with_its_reason(
     assert {one.progress.attempts for one in rows} == {1}
     assert "invalid_input" in (row.outcome.reason or "")
     assert articles.entry(bad) is None
-    until(lambda: queue_depth(articles.sqs, articles.dead_letters)[0] == 1, "it is a dead letter")
+    until(lambda: articles.deployment.depth(articles.dead_letters)[0] == 1, "it is a dead letter")
 
     articles.break_provider()
     articles.sqs.start_message_move_task(SourceArn=dead_letters_arn(articles))
@@ -77,7 +76,7 @@ def test_aws_command_line_brings_a_dead_letter_back(articles: Articles, stack: L
     articles.wait(name, status=Status.FAILED)
     arn = dead_letters_arn(articles)
     until(
-        lambda: queue_depth(articles.sqs, articles.dead_letters)[0] == 1, "the dead letter arrives"
+        lambda: articles.deployment.depth(articles.dead_letters)[0] == 1, "the dead letter arrives"
     )
     articles.break_provider()
 
@@ -88,7 +87,7 @@ def test_aws_command_line_brings_a_dead_letter_back(articles: Articles, stack: L
     assert row.progress.attempts == 1
     assert POISON in (articles.text(name) or "")
     until(
-        lambda: queue_depth(articles.sqs, articles.dead_letters)[0] == 0, "no dead letter is left"
+        lambda: articles.deployment.depth(articles.dead_letters)[0] == 0, "no dead letter is left"
     )
 
 

@@ -4,6 +4,7 @@ from functions.core.identity import DocumentId
 from functions.core.ledger_row import LedgerRow, Status
 from ops.dead_letters import SHOWN, dead_list
 from ops.deployment import Deployment
+from ops.output import as_text
 from tests.builders import NOW_MS, make_row
 
 
@@ -34,21 +35,34 @@ def test_dead_letters_are_grouped_by_cause(deployment: Deployment) -> None:
         QueueUrl=fifo, MessageBody="task", MessageGroupId="g", MessageDeduplicationId="d"
     )
 
-    lines = dead_list(deployment)
+    [target] = dead_list(deployment).targets
 
-    assert lines[:2] == [
-        "target default: 1 dead letters, 3 failed documents",
-        "  2 x over 1000 chunks",
+    assert (target.target, target.dead_letters, target.failed_documents) == ("default", 1, 3)
+    [first, second] = target.causes
+    assert (first.cause, sorted(first.documents)) == ("over 1000 chunks", ["b", "c"])
+    assert (second.cause, second.documents) == ("invalid_input: 400", ("a",))
+
+
+def test_causes_are_shown_as_a_table(deployment: Deployment) -> None:
+    """R41: how many, why and which; brackets in a cause are printed as they are."""
+    deployment.ledger.write([failed("a", "[bold] input")])
+
+    lines = as_text(dead_list(deployment)).splitlines()
+
+    assert lines[0] == "target default: 0 dead letters, 1 failed documents"
+    assert [" ".join(line.split()) for line in lines[1:]] == [
+        "number cause documents",
+        "1 [bold] input a",
     ]
-    assert sorted(lines[2].strip().split(", ")) == ["b", "c"]
-    assert lines[3:] == ["  1 x invalid_input: 400", "      a"]
 
 
 def test_long_list_is_cut(deployment: Deployment) -> None:
-    """R41: the number tells how many there are."""
+    """R41: the number says how many there are; the JSON has all."""
     deployment.ledger.write([failed(f"d{number}", None) for number in range(SHOWN + 2)])
 
-    lines = dead_list(deployment)
+    answer = dead_list(deployment)
 
-    assert lines[1] == f"  {SHOWN + 2} x no reason recorded"
-    assert lines[2].endswith(" and 2 more")
+    shown = as_text(answer).splitlines()[2]
+    assert shown.split()[:4] == [str(SHOWN + 2), "no", "reason", "recorded"]
+    assert shown.endswith(" and 2 more")
+    assert len(answer.targets[0].causes[0].documents) == SHOWN + 2

@@ -1,12 +1,15 @@
-"""One document from the command line: written with its types, and its life told."""
+"""One document from the command line: written with its types, and shown with its history."""
+
+from dataclasses import replace
 
 import pytest
 
 from functions.core.failure import FailureKind
 from functions.core.identity import DocumentId
 from functions.core.ledger_row import ErrorRecord, Status
-from ops.deployment import Deployment, UsageError
+from ops.deployment import Deployment
 from ops.documents import put, status
+from ops.output import UsageError, as_text
 from tests.builders import NOW_MS, make_row, make_source
 
 
@@ -18,9 +21,9 @@ def stored(deployment: Deployment, name: str) -> object:
 
 def test_put_keeps_the_types_of_json(deployment: Deployment) -> None:
     """R40: a number stays a number, with all its digits."""
-    lines = put(deployment, '{"id": "a", "body": "hello", "price": 1.10, "n": 3}', source=None)
+    answer = put(deployment, '{"id": "a", "body": "hello", "price": 1.10, "n": 3}')
 
-    assert lines == ["written to articles-table: see `embedq status a`"]
+    assert as_text(answer) == "written to articles-table: see `embedq status a`"
     assert stored(deployment, "a") == {
         "id": {"S": "a"},
         "body": {"S": "hello"},
@@ -31,9 +34,10 @@ def test_put_keeps_the_types_of_json(deployment: Deployment) -> None:
 
 def test_put_names_a_document_so_that_a_shell_takes_it(deployment: Deployment) -> None:
     """R40: what is printed can be pasted."""
-    [line] = put(deployment, '{"id": "a b", "body": "hello"}', source=None)
+    here = put(deployment, '{"id": "a b", "body": "hello"}')
+    there = put(replace(deployment, stage="prod"), '{"id": "a b", "body": "hello"}')
 
-    assert line.endswith("`embedq status 'a b'`")
+    assert (here.see, there.see) == ("embedq status 'a b'", "embedq status 'a b' --stage prod")
 
 
 @pytest.mark.parametrize(
@@ -53,7 +57,7 @@ def test_put_names_a_document_so_that_a_shell_takes_it(deployment: Deployment) -
 def test_put_says_what_is_wrong(deployment: Deployment, item: str, message: str) -> None:
     """R40: one sentence for each mistake, and nothing written."""
     with pytest.raises(UsageError, match=message):
-        put(deployment, item, source=None)
+        put(deployment, item)
 
     table = make_source().table
     assert deployment.client("dynamodb").scan(TableName=table)["Count"] == 0
@@ -65,7 +69,7 @@ def test_put_asks_for_a_source_that_exists(deployment: Deployment) -> None:
         put(deployment, '{"id": "a"}', source="books")
 
 
-def test_status_tells_the_error_history(deployment: Deployment) -> None:
+def test_status_shows_the_error_history(deployment: Deployment) -> None:
     """R28 R40: reason, times and every error with its kind."""
     error = ErrorRecord(NOW_MS, FailureKind.PROVIDER_ERROR, "the provider answered 503")
     row = make_row(
@@ -79,7 +83,7 @@ def test_status_tells_the_error_history(deployment: Deployment) -> None:
     )
     deployment.ledger.write([row])
 
-    lines = status(deployment, "a", source=None, target=None)
+    lines = as_text(status(deployment, "a")).splitlines()
 
     assert lines[0] == "default/articles/a: failed_max_retries (5 attempts failed)"
     assert "  attempts   5 of 5" in lines
@@ -94,4 +98,4 @@ def test_status_of_an_unknown_document_says_what_that_means(deployment: Deployme
     deployment.ledger.write([make_row(revision=0, document_id=DocumentId("other"))])
 
     with pytest.raises(UsageError, match="default/articles/a: it was never written, "):
-        status(deployment, "a", source=None, target=None)
+        status(deployment, "a")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from functions.adapters.opensearch_search import Hit
-from ops.deployment import Deployment, UsageError
-from ops.searching import SHOWN_CHARACTERS, find, show
+from ops.deployment import Deployment
+from ops.output import UsageError, as_text
+from ops.searching import SHOWN_CHARACTERS, Found, FoundDocument, find
 
 
 def test_filter_without_a_value_is_refused_before_anything_is_paid(
@@ -17,15 +17,18 @@ def test_filter_without_a_value_is_refused_before_anything_is_paid(
 
 def test_hit_is_one_short_line() -> None:
     """R48: whatever the text looks like."""
-    hit = Hit("articles", "a", "document", 0.91234, "two\nlines " + 200 * "x", {})
+    text = "two\nlines " + 200 * "x"
+    hit = FoundDocument(source="articles", document="a", score=0.91234, text=text, metadata={})
 
-    [line] = show([hit])
+    [_, line] = as_text(Found(documents=(hit,))).splitlines()
 
-    assert line.startswith("0.912  a  two lines xxx")
-    assert line.endswith("...")
-    assert len(line) == len("0.912  a  ") + SHOWN_CHARACTERS
+    score, document, *rest = line.split(maxsplit=2)
+    assert (score, document) == ("0.912", "a")
+    assert rest[0].startswith("two lines xxx")
+    assert rest[0].endswith("...")
+    assert len(rest[0]) == SHOWN_CHARACTERS
 
 
 def test_nothing_found_is_said() -> None:
     """R48: an empty answer is an answer."""
-    assert show([]) == ["nothing found"]
+    assert as_text(Found(documents=())) == "nothing found"

@@ -1,14 +1,13 @@
 """How far all documents have come."""
 
-from collections import Counter
-
 import pytest
 
 from functions.core.identity import RowKey
 from functions.core.lane import Lane
 from functions.core.ledger_row import Group, Status
 from functions.core.ports import Listed
-from ops.statistics import label, summary
+from ops.output import as_text
+from ops.statistics import LABELS, TargetStats, label
 
 
 @pytest.mark.parametrize(
@@ -31,15 +30,17 @@ def test_each_document_is_counted_in_one_line(group: Group, status: Status, name
 @pytest.mark.parametrize(
     ("counts", "searchable", "line"),
     [
-        ({}, 0, "progress   100 %, 0 open"),
-        ({"pending": 1}, 3, "progress   75 %, 1 open"),
-        ({"failed": 2}, 1, "progress   100 %, 0 open"),
-        ({"healing": 1}, 1, "progress   50 %, 1 open"),
-        ({"parked": 1, "processing": 1}, 999, "progress   99 %, 2 open"),
+        ({}, 0, "100 %, 0 open"),
+        ({"pending": 1}, 3, "75 %, 1 open"),
+        ({"failed": 2}, 1, "100 %, 0 open"),
+        ({"healing": 1}, 1, "50 %, 1 open"),
+        ({"parked": 1, "processing": 1}, 999, "99 %, 2 open"),
     ],
 )
 def test_progress_reaches_the_end_whatever_fails(
     counts: dict[str, int], searchable: int, line: str
 ) -> None:
     """R27: a failed document has ended; 100 % is said only when nothing is open."""
-    assert summary(Counter(counts), searchable)[0] == line
+    shown = TargetStats(target="t", searchable=searchable, counts=dict.fromkeys(LABELS, 0) | counts)
+
+    assert as_text(shown).splitlines()[0] == f"target t: {line}"

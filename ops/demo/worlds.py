@@ -1,0 +1,136 @@
+"""Where the demo runs: on the real engines, or on memory engines in this process."""
+
+import json
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from functions.adapters.dynamodb_values import to_dynamodb
+from functions.adapters.opensearch_search import Hit
+from functions.adapters.providers import make_embedder
+from functions.core.ledger_row import LedgerRow
+from functions.core.settings import SourceSettings, TargetSettings
+from local.memory.pipeline import MemoryPipeline
+from ops import dead_letters, searching
+from ops.demo.provider import Provider
+from ops.deployment import Deployment
+
+SEARCH_TIMEOUT_SECONDS = 30.0
+TICK_SECONDS = 0.2
+SOURCE, TARGET = "articles", "default"
+
+
+class World(ABC):
+    """One table, one target, one index, and a provider that can be broken."""
+
+    def __init__(self, model_origin: str) -> None:
+        self.provider = Provider(model_origin)
+
+    @abstractmethod
+    def put(self, item: Mapping[str, Any]) -> None:
+        """Write a document, as an application does."""
+
+    @abstractmethod
+    def delete(self, document_id: str) -> None:
+        """Delete a document."""
+
+    @abstractmethod
+    def rows(self, ids: Sequence[str]) -> dict[str, LedgerRow]:
+        """Return the ledger rows of documents."""
+
+    @abstractmethod
+    def tick(self) -> None:
+        """Let some time pass."""
+
+    @abstractmethod
+    def search(self, query: str, most: int) -> list[Hit]:
+        """Search by meaning."""
+
+    @abstractmethod
+    def dead_letters(self) -> list[LedgerRow]:
+        """Return the rows of the documents that have a dead letter."""
+
+    @abstractmethod
+    def redrive(self) -> int:
+        """Move the dead letters back to their lanes; return how many."""
+
+
+class EngineWorld(World):
+    """The stack on this machine, used through its AWS endpoint."""
+
+    def __init__(self, deployment: Deployment, model_origin: str) -> None:
+        super().__init__(model_origin)
+        self._deployment = deployment
+        self._dynamodb = deployment.client("dynamodb")
+        self._table = deployment.source(SOURCE).table
+
+    def put(self, item: Mapping[str, Any]) -> None:
+        self._dynamodb.put_item(TableName=self._table, Item=to_dynamodb(item))
+
+    def delete(self, document_id: str) -> None:
+        self._dynamodb.delete_item(TableName=self._table, Key={"id": {"S": document_id}})
+
+    def rows(self, ids: Sequence[str]) -> dict[str, LedgerRow]:
+        keys = [self._deployment.row_key(name, source=SOURCE, target=TARGET) for name in ids]
+        return {row.task.document_id: row for row in self._deployment.ledger.read(keys).values()}
+
+    def tick(self) -> None:
+        time.sleep(TICK_SECONDS)
+
+    def search(self, query: str, most: int) -> list[Hit]:
+        return searching.find(self._deployment, query, most=most)
+
+    def dead_letters(self) -> list[LedgerRow]:
+        if not self._deployment.count_dead_letters(TARGET):
+            return []
+        return dead_letters.failed_rows(self._deployment, TARGET)
+
+    def redrive(self) -> int:
+        return dead_letters.redrive(self._deployment)
+
+
+class MemoryWorld(World):
+    """Everything in this process; its clock moves when the demo waits."""
+
+    def __init__(self, model_url: str, model_origin: str) -> None:
+        super().__init__(model_origin)
+        target = TargetSettings(
+            name=TARGET,
+            base_url=model_url,
+            model="all-MiniLM-L6-v2",
+            dimensions=384,
+            chunk_tokens=120,
+            index="articles",
+        )
+        source = SourceSettings(name=SOURCE, table=SOURCE, key=("id",), text="{title}\n\n{body}")
+        self._embedder = make_embedder(target, lambda _: "no key needed here")
+        self._pipeline = MemoryPipeline([source], [target], embedders={TARGET: self._embedder})
+        self._table = self._pipeline.tables[SOURCE]
+
+    def put(self, item: Mapping[str, Any]) -> None:
+        self._table.put(item)
+
+    def delete(self, document_id: str) -> None:
+        self._table.delete({"id": document_id})
+
+    def rows(self, ids: Sequence[str]) -> dict[str, LedgerRow]:
+        rows = {name: self._pipeline.row(name, source=SOURCE) for name in ids}
+        return {name: row for name, row in rows.items() if row is not None}
+
+    def tick(self) -> None:
+        self._pipeline.deliver_new()
+        for queue in self._pipeline.queues.names:
+            self._pipeline.run(queue)
+        self._pipeline.clock.advance(1)
+
+    def search(self, query: str, most: int) -> list[Hit]:
+        answer = self._embedder.embed([query], timeout_seconds=SEARCH_TIMEOUT_SECONDS)
+        return self._pipeline.indexes[TARGET].search(answer.vectors[0], most=most)
+
+    def dead_letters(self) -> list[LedgerRow]:
+        names = [json.loads(body)["document_id"] for body in self._pipeline.queues.dead_letters()]
+        return list(self.rows(names).values())
+
+    def redrive(self) -> int:
+        return self._pipeline.queues.redrive()

@@ -1,0 +1,132 @@
+"""What a command prints: its answer on stdout, everything else on stderr."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from io import StringIO
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from pydantic import BaseModel, ConfigDict
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+OK, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+# A pipe has no width: nothing is wrapped or cut there.
+PIPE_WIDTH = 10_000
+
+Item = TypeVar("Item")
+
+
+class CommandError(click.ClickException):
+    """The command failed; the message says why."""
+
+    exit_code = FAILED
+
+    def show(self, file: object = None) -> None:  # noqa: ARG002  (click's signature)
+        """Print one line, without the usage of the command."""
+        click.echo(f"embedq: {self.message}", err=True)
+
+
+class UsageError(CommandError):
+    """The command cannot be carried out as asked; the message says what to do."""
+
+    exit_code = WRONG_USE
+
+
+class Answer(BaseModel):
+    """What a command found or did: `--json` prints the fields, a person sees the view."""
+
+    model_config = ConfigDict(frozen=True)
+
+    @property
+    def exit_code(self) -> int:
+        """Return the exit code of a command with this answer."""
+        return OK
+
+    def view(self) -> Iterable["RenderableType"]:
+        """Return the lines and tables that a person sees."""
+        raise NotImplementedError
+
+
+def show(answer: Answer, *, as_json: bool, is_line: bool = False) -> None:
+    """Print an answer to stdout, at once; one of many JSON answers takes one line."""
+    if as_json:
+        click.echo(answer.model_dump_json(indent=None if is_line else 2))
+    elif sys.stdout.isatty():
+        for part in answer.view():
+            _terminal(stderr=False).print(part, soft_wrap=isinstance(part, str))
+    else:
+        click.echo(as_text(answer))
+
+
+def as_text(answer: Answer) -> str:
+    """Return the view of an answer as a pipe gets it: no colours, no wrapped lines."""
+    console = _console(file=StringIO(), width=PIPE_WIDTH)
+    with console.capture() as captured:
+        for part in answer.view():
+            console.print(part)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def say(text: str) -> None:
+    """Print a line to stderr, at once."""
+    _terminal(stderr=True).print(text, soft_wrap=True)
+
+
+def narrate(text: str) -> None:
+    """Print a line of a text that is the command's output; `--json` moves it to stderr."""
+    context = click.get_current_context(silent=True)
+    click.echo(text, err=bool(context and context.params.get("json")))
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> "RenderableType":
+    """Return a table without lines, as wide as its content."""
+    from rich.table import Table
+
+    made = Table(*columns, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for row in rows:
+        made.add_row(*("" if cell is None else str(cell) for cell in row))
+    return made
+
+
+def progress(items: Iterable[Item], what: str, total: int | None = None) -> Iterable[Item]:
+    """Yield the items, with a progress bar on a terminal's stderr."""
+    from rich.progress import track
+
+    console = _terminal(stderr=True)
+    hidden = not console.is_terminal
+    return track(items, what, total, console=console, transient=True, disable=hidden)
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask before a large change; without a terminal, only `--yes` is an answer."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError(f"{question} There is no terminal to ask on: answer with --yes")
+    click.confirm(question, abort=True, err=True)
+
+
+def moment(at_ms: int) -> datetime:
+    """Return a time in milliseconds as a date."""
+    return datetime.fromtimestamp(at_ms / 1000, UTC)
+
+
+def written(at: datetime | None) -> str:
+    """Write a time for people."""
+    return at.strftime("%Y-%m-%d %H:%M:%S UTC") if at else ""
+
+
+@cache
+def _terminal(*, stderr: bool) -> "Console":
+    return _console(stderr=stderr)
+
+
+def _console(**settings: Any) -> "Console":
+    from rich.console import Console
+
+    # Ids and messages are printed as they are, whatever brackets and colons they hold.
+    return Console(markup=False, emoji=False, highlight=False, **settings)
