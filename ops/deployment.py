@@ -13,6 +13,7 @@ from functions.adapters.dynamodb_control import DynamoDbControl
 from functions.adapters.dynamodb_ledger import DynamoDbLedger
 from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp, segment
 from functions.adapters.sqs_tasks import SqsTasks
+from functions.core.entry_shape import live
 from functions.core.failure import FailureError
 from functions.core.identity import DocumentId, RowKey, row_key
 from functions.core.lane import lanes_of, queue_name
@@ -124,10 +125,7 @@ class Deployment:
 
     def count_searchable(self, target: str, source: str | None = None) -> int:
         """Count the documents of a target, or of one source in it, that a search can find."""
-        live: list[Any] = [{"term": {"deleted": False}}]
-        only = [{"term": {"source": source}}] if source else []
-        query = {"query": {"bool": {"filter": live + only}}}
-        return int(self.ask_index(target, "_count", query)["count"])
+        return int(self.ask_index(target, "_count", {"query": live(source)})["count"])
 
     def secret_arn(self, target: str) -> str:
         """Name the secret that holds the key of a target's provider."""

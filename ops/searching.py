@@ -10,7 +10,7 @@ from ops.frame import TARGET, Noun
 from ops.output import Answer, CommandError, UsageError, table
 
 if TYPE_CHECKING:
-    from functions.adapters.opensearch_search import Hit
+    from functions.core.entry import Hit
     from ops.deployment import Deployment
 
 TIMEOUT_SECONDS = 30.0

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from functions.core.batches import batches
 from functions.core.document import Document, Unusable, content_hash, read_document
+from functions.core.entry import StoredEntry
+from functions.core.entry_shape import SUMMARY_FIELDS, stored
 from functions.core.identity import DocumentId, document_id, entry_id, row_key
 from functions.core.ledger_row import LedgerRow
 from functions.core.settings import SourceSettings, TargetSettings
@@ -68,16 +70,19 @@ def differences(
 
 
 def _difference(
-    wanted: Document | Unusable, entry: Any, row: LedgerRow | None, target: TargetSettings
+    wanted: Document | Unusable,
+    entry: StoredEntry | None,
+    row: LedgerRow | None,
+    target: TargetSettings,
 ) -> str | None:
-    is_live = entry is not None and not entry["_source"]["deleted"]
+    found = None if entry is None or entry.deleted else entry
     if isinstance(wanted, Unusable):
-        return f"can be found, although {wanted.reason}" if is_live else None
-    if not is_live:
+        return f"can be found, although {wanted.reason}" if found else None
+    if found is None:
         return "not in the index"
-    if entry["_source"]["content_hash"] != content_hash(wanted, target):
+    if found.content_hash != content_hash(wanted, target):
         return "the index holds another text or other metadata"
-    version = entry["_version"]
+    version = found.version
     # Rows of documents that were completed long ago have expired.
     if row is not None and (row.task.version != version or not row.status.is_searchable):
         return (
@@ -101,8 +106,8 @@ def _entries(
     target: TargetSettings,
     source: SourceSettings,
     names: Iterable[DocumentId],
-) -> dict[DocumentId, Any]:
+) -> dict[DocumentId, StoredEntry]:
     ids = {entry_id(source.name, name): name for name in names}
-    wanted = {"_source_includes": "deleted,content_hash"}
+    wanted = {"_source_includes": SUMMARY_FIELDS}
     answer = deployment.ask_index(target.name, "_mget", {"ids": list(ids)}, wanted)
-    return {ids[doc["_id"]]: doc for doc in answer["docs"] if doc.get("found")}
+    return {ids[doc["_id"]]: stored(doc) for doc in answer["docs"] if doc.get("found")}

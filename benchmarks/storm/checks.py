@@ -13,6 +13,7 @@ from benchmarks.storm.world import World
 from functions.adapters.opensearch_http import segment
 from functions.core.batches import batches
 from functions.core.document import Document, content_hash, read_document
+from functions.core.entry_shape import page, summary
 from functions.core.identity import DocumentId, RowKey, row_key
 from functions.core.ledger_row import LedgerRow
 from ops.verification import differences
@@ -126,26 +127,12 @@ def _live_entries(world: World) -> Iterator[tuple[str, str]]:
         hits = _page(world, last)
         if not hits:
             return
-        yield from ((h["_source"]["document_id"], h["_source"]["content_hash"]) for h in hits)
+        yield from map(summary, hits)
         last = hits[-1]["sort"]
 
 
 def _page(world: World, after: Sequence[Any] | None) -> Sequence[Mapping[str, Any]]:
-    body: dict[str, Any] = {
-        "size": PAGE_ENTRIES,
-        "query": {
-            "bool": {
-                "filter": [
-                    {"term": {"deleted": False}},
-                    {"term": {"source": world.source.name}},
-                ]
-            }
-        },
-        "sort": [{"document_id": "asc"}],
-        "_source": ["document_id", "content_hash"],
-    }
-    if after is not None:
-        body["search_after"] = list(after)
+    body = page(world.source.name, size=PAGE_ENTRIES, after=after)
     path = f"{segment(world.target.index)}/_search"
     answer = world.deployment.index.call("POST", path, body)
     hits: Sequence[Mapping[str, Any]] = answer["hits"]["hits"]

@@ -30,8 +30,12 @@ class OpenSearchAdmin:
             if error.kind != "resource_already_exists_exception":
                 raise
 
-    def add_metadata(self, alias: str, properties: dict[str, Any]) -> None:
-        """Add metadata fields to the mapping."""
-        if properties:
-            change = {"properties": {"metadata": {"properties": properties}}}
-            self._http.call("PUT", f"{segment(alias)}/_mapping", change)
+    def extend(self, alias: str, properties: dict[str, Any]) -> str | None:
+        """Add the fields that the mapping lacks; return why a field was refused."""
+        try:
+            self._http.call("PUT", f"{segment(alias)}/_mapping", {"properties": properties})
+        except OpenSearchError as error:
+            if error.status != 400:
+                raise
+            return error.reason
+        return None

@@ -21,12 +21,13 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1")
 
 
 class OpenSearchError(Exception):
-    """OpenSearch refused a request; `status` and `type` say why."""
+    """OpenSearch refused a request; `status`, `kind` and `reason` say why."""
 
     def __init__(self, status: int, kind: str, reason: str) -> None:
         super().__init__(f"OpenSearch answered {status} {kind}: {reason}")
         self.status = status
         self.kind = kind
+        self.reason = reason
 
 
 class OpenSearchHttp:

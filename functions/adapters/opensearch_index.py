@@ -2,15 +2,19 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import orjson
 
 from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp, segment, unavailable
 from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult, Written
+from functions.core.entry_shape import REUSE_FIELDS, SUMMARY_FIELDS, body, stored
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import EntryId
+
+if TYPE_CHECKING:
+    from functions.core.entry import Vector
 
 # OpenSearch Service takes 10 MiB on small instances.
 MAX_BODY_BYTES = 8_000_000
@@ -23,7 +27,6 @@ REFUSED_AS = {
     404: FailureKind.CONFIGURATION,
     413: FailureKind.RESOURCE,
 }
-READ_FIELDS = "deleted,content_hash,reason,chunks_failed,chunks.hash,chunks.vector"
 
 
 class OpenSearchIndex:
@@ -41,12 +44,12 @@ class OpenSearchIndex:
                 "POST",
                 "_mget",
                 {"ids": list(ids[start : start + MAX_READ_ENTRIES])},
-                query={"_source_includes": READ_FIELDS},
+                query={"_source_includes": REUSE_FIELDS},
             )
             _refuse_errors(answer["docs"])
             for doc in answer["docs"]:
                 if doc.get("found"):
-                    found[EntryId(doc["_id"])] = _stored(doc)
+                    found[EntryId(doc["_id"])] = stored(doc, _vector)
         return found
 
     def write(
@@ -55,9 +58,9 @@ class OpenSearchIndex:
         """Write each entry under its external version."""
         results: dict[EntryId, WriteResult] = {}
         query = {"refresh": "wait_for"} if searchable_now else {}
-        for ids, body in _bodies(entries):
+        for ids, lines in _bodies(entries):
             try:
-                answer = self._call("POST", "_bulk", body, query=query)
+                answer = self._call("POST", "_bulk", lines, query=query)
             except FailureError as error:
                 results.update(dict.fromkeys(ids, error.failure))
                 continue
@@ -74,9 +77,9 @@ class OpenSearchIndex:
         old = [name for name, version in held.items() if version <= tombstones[name]]
         if not old:
             return gone
-        body = b"".join(_deletion(name, tombstones[name] + 1) for name in old)
-        answer = self._call("POST", "_bulk", body, query={})
-        # 404: somebody else was faster. 409: somebody has written, or deleted it just now.
+        lines = b"".join(_deletion(name, tombstones[name] + 1) for name in old)
+        answer = self._call("POST", "_bulk", lines, query={})
+        # 404: another run was faster. 409: another run has written or deleted it just now.
         return gone + [
             EntryId(item["delete"]["_id"])
             for item in answer["items"]
@@ -84,28 +87,25 @@ class OpenSearchIndex:
         ]
 
     def _held(self, ids: Sequence[EntryId]) -> dict[EntryId, float]:
-        """Return the versions that the index holds; no version is above that of a live entry.
+        """Return the versions that the index holds; live entries count as infinitely new.
 
         Asked first also because a delete with an external version creates an index that is
         missing: require_alias does not hold for deletes.
         """
-        answer = self._call("POST", "_mget", {"ids": list(ids)}, query={"_source": "deleted"})
+        answer = self._call("POST", "_mget", {"ids": list(ids)}, query={"_source": SUMMARY_FIELDS})
         _refuse_errors(answer["docs"])
-        return {
-            EntryId(doc["_id"]): doc["_version"] if doc["_source"]["deleted"] else math.inf
-            for doc in answer["docs"]
-            if doc.get("found")
-        }
+        held = {EntryId(d["_id"]): stored(d) for d in answer["docs"] if d.get("found")}
+        return {name: one.version if one.deleted else math.inf for name, one in held.items()}
 
     def _call(self, method: str, action: str, body: object, *, query: Mapping[str, str]) -> Any:
         try:
             return self._http.call(method, f"{segment(self._alias)}/{action}", body, query=query)
         except OpenSearchError as error:
-            # A missing index, missing rights or a refused body is no document's fault.
+            # The document is not the cause of a missing index, missing rights or a refused body.
             kind = REFUSED_AS.get(error.status, FailureKind.INDEX_UNAVAILABLE)
-            # The reason of a refused body may quote the document: only its type is told.
-            told = f"OpenSearch answered 400 {error.kind}" if error.status == 400 else str(error)
-            raise FailureError(Failure(kind, told)) from error
+            # The reason of a refused body may quote the document: only its type is kept.
+            reason = f"OpenSearch answered 400 {error.kind}" if error.status == 400 else str(error)
+            raise FailureError(Failure(kind, reason)) from error
 
 
 def _refuse_errors(docs: Sequence[Mapping[str, Any]]) -> None:
@@ -128,7 +128,7 @@ def _bodies(
     lines: list[bytes] = []
     size = 0
     for entry in entries:
-        pair = _action(entry) + b"\n" + _source(entry) + b"\n"
+        pair = _action(entry) + b"\n" + _body(entry) + b"\n"
         if lines and size + len(pair) > MAX_BODY_BYTES:
             yield ids, b"".join(lines)
             ids, lines, size = [], [], 0
@@ -155,41 +155,12 @@ def _action(entry: Entry | Tombstone) -> bytes:
     )
 
 
-def _source(entry: Entry | Tombstone) -> bytes:
-    body: dict[str, Any] = {
-        "source": entry.source,
-        "document_id": entry.document_id,
-        "content_hash": entry.content_hash,
-    }
-    if isinstance(entry, Tombstone):
-        body |= {"deleted": True, "reason": entry.reason, "written_ms": entry.deleted_ms}
-    else:
-        body |= {
-            "deleted": False,
-            "type": entry.type,
-            "metadata": entry.metadata,
-            "written_ms": entry.written_ms,
-            "chunks_failed": entry.chunks_failed,
-            "chunks": [
-                {"text": chunk.text, "hash": chunk.hash, "vector": chunk.vector}
-                for chunk in entry.chunks
-            ],
-        }
-    return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
+def _body(entry: Entry | Tombstone) -> bytes:
+    return orjson.dumps(body(entry), option=orjson.OPT_SERIALIZE_NUMPY)
 
 
-def _stored(doc: Mapping[str, Any]) -> StoredEntry:
-    source = doc["_source"]
-    chunks = source.get("chunks") or []
-    return StoredEntry(
-        version=doc["_version"],
-        deleted=source["deleted"],
-        content_hash=source.get("content_hash"),
-        reason=source.get("reason"),
-        vectors={c["hash"]: np.asarray(c["vector"], dtype=np.float32) for c in chunks},
-        chunks=len(chunks),
-        chunks_failed=source.get("chunks_failed", 0),
-    )
+def _vector(numbers: list[float]) -> "Vector":
+    return np.asarray(numbers, dtype=np.float32)
 
 
 def _result(item: Mapping[str, Any]) -> WriteResult:
@@ -203,6 +174,6 @@ def _result(item: Mapping[str, Any]) -> WriteResult:
     if status == 429:
         return Failure(FailureKind.INDEX_BUSY, message)
     if status == 400:
-        # The reason may quote the document: only its type is told.
+        # The reason may quote the document: only its type is kept.
         return Failure(FailureKind.INDEX_REJECTED, message)
     return Failure(FailureKind.INDEX_UNAVAILABLE, message)

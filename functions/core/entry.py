@@ -75,6 +75,18 @@ class StoredEntry:
     chunks_failed: int = 0
 
 
+@dataclass(frozen=True)
+class Hit:
+    """A document that a search found, with its best chunk."""
+
+    source: str
+    document_id: str
+    type: str
+    score: float
+    text: str
+    metadata: Mapping[str, Any]
+
+
 class Written(StrEnum):
     """How the index took a write."""
 

@@ -1,14 +1,8 @@
-"""Creates the index behind its alias, or makes sure that the existing one fits."""
+"""Creates the index behind its alias, or brings the existing one up to this version's fields."""
 
 from typing import Any, Protocol
 
-from functions.index_setup.mapping import (
-    IndexSpec,
-    MisfitError,
-    check_fit,
-    index_body,
-    metadata_properties,
-)
+from functions.index_setup.mapping import IndexSpec, MisfitError, check_fit, index_body
 
 
 class IndexAdmin(Protocol):
@@ -18,8 +12,8 @@ class IndexAdmin(Protocol):
     def create(self, index: str, body: dict[str, Any]) -> None:
         """Create an index; one that another caller has just created is fine."""
 
-    def add_metadata(self, alias: str, properties: dict[str, Any]) -> None:
-        """Add metadata fields to the mapping."""
+    def extend(self, alias: str, properties: dict[str, Any]) -> str | None:
+        """Add the fields that the mapping lacks; return why a field was refused."""
 
 
 def ensure_index(spec: IndexSpec, admin: IndexAdmin) -> str:
@@ -37,5 +31,11 @@ def ensure_index(spec: IndexSpec, admin: IndexAdmin) -> str:
             "use another index name"
         )
     check_fit(spec, mapping)
-    admin.add_metadata(spec.alias, metadata_properties(spec.metadata))
+    # Always all of them: OpenSearch adds what is new, and finds every other conflict.
+    refused = admin.extend(spec.alias, spec.properties)
+    if refused is not None:
+        raise MisfitError(
+            f"index {spec.alias} cannot take the fields of this version: {refused}: use another "
+            "index name, and fill it from the sources"
+        )
     return done

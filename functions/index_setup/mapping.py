@@ -1,13 +1,13 @@
-"""Model, dimensions and metadata -> the index's mapping, and whether an existing one fits. Pure."""
+"""Model, dimensions and metadata -> the index, and whether an existing one fits. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from functions.core.entry_shape import properties
 from functions.core.settings import MetadataType
 
-# A longer term than 32,766 bytes is refused: such a value is kept, but not filtered by.
-KEYWORD_CHARACTERS = 8000
+Fields = Mapping[str, Mapping[str, Any]]
 
 
 class MisfitError(Exception):
@@ -29,6 +29,10 @@ class IndexSpec:
     def index(self) -> str:
         return f"{self.alias}-1"
 
+    @property
+    def properties(self) -> dict[str, Any]:
+        return properties(dimensions=self.dimensions, metadata=self.metadata)
+
 
 def index_body(spec: IndexSpec) -> dict[str, Any]:
     """Describe a new index."""
@@ -44,48 +48,17 @@ def index_body(spec: IndexSpec) -> dict[str, Any]:
         "mappings": {
             "dynamic": False,
             "_meta": {"model": spec.model, "dimensions": spec.dimensions},
-            "properties": {
-                "source": {"type": "keyword"},
-                "document_id": {"type": "keyword"},
-                "type": {"type": "keyword"},
-                "deleted": {"type": "boolean"},
-                "written_ms": {"type": "date", "format": "epoch_millis"},
-                "chunks_failed": {"type": "integer"},
-                "content_hash": {"type": "keyword", "index": False},
-                "reason": {"type": "keyword", "index": False, "doc_values": False},
-                "metadata": {"dynamic": False, "properties": metadata_properties(spec.metadata)},
-                "chunks": {
-                    "type": "nested",
-                    "properties": {
-                        "text": {"type": "text"},
-                        "hash": {"type": "keyword", "index": False, "doc_values": False},
-                        "vector": {
-                            "type": "knn_vector",
-                            "dimension": spec.dimensions,
-                            # lucene filters while it searches, and runs on one machine too.
-                            "method": {
-                                "name": "hnsw",
-                                "engine": "lucene",
-                                "space_type": "cosinesimil",
-                            },
-                        },
-                    },
-                },
-            },
+            "properties": spec.properties,
         },
     }
 
 
-def metadata_properties(metadata: Mapping[str, MetadataType]) -> dict[str, Any]:
-    """Describe the typed fields that a search can filter by."""
-    return {name: _property(kind) for name, kind in metadata.items()}
-
-
 def check_fit(spec: IndexSpec, mapping: Mapping[str, Any]) -> None:
-    """Refuse an index that other vectors or other types live in."""
-    properties = mapping.get("properties", {})
-    vector = properties.get("chunks", {}).get("properties", {}).get("vector", {})
-    dimensions = vector.get("dimension")
+    """Refuse an index with vectors of another model, or with fields of other types."""
+    existing = dict(_walk(mapping.get("properties", {})))
+    wanted = dict(_walk(spec.properties))
+    [vector] = [path for path, field in wanted.items() if "dimension" in field]
+    dimensions = existing.get(vector, {}).get("dimension")
     if dimensions != spec.dimensions:
         raise MisfitError(
             f"index {spec.alias} holds vectors of {dimensions} dimensions, the target asks for "
@@ -97,19 +70,17 @@ def check_fit(spec: IndexSpec, mapping: Mapping[str, Any]) -> None:
             f"index {spec.alias} holds vectors of model {model}, the target asks for "
             f"{spec.model}: give the new model a target of its own, or another index name"
         )
-    fields = properties.get("metadata", {}).get("properties", {})
-    for name, kind in spec.metadata.items():
-        found = fields.get(name, {}).get("type", kind)
+    for path, field in wanted.items():
+        found, kind = existing.get(path, field).get("type"), field.get("type")
         if found != kind:
             raise MisfitError(
-                f"index {spec.alias} has metadata field {name} as {found}, the sources ask for "
-                f"{kind}: use another field name, or another index name"
+                f"index {spec.alias} has field {path} as {found}, the target asks for {kind}: use "
+                "another field name, or another index name"
             )
 
 
-def _property(kind: MetadataType) -> dict[str, Any]:
-    if kind == "keyword":
-        return {"type": kind, "ignore_above": KEYWORD_CHARACTERS}
-    if kind == "date":
-        return {"type": kind, "format": "strict_date_optional_time||epoch_millis"}
-    return {"type": kind}
+def _walk(fields: Fields, prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield every field with its path; an object has no type, and fields of its own."""
+    for name, field in fields.items():
+        yield prefix + name, field
+        yield from _walk(field.get("properties", {}), f"{prefix}{name}.")

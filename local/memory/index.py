@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from functions.adapters.opensearch_search import Hit
-from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult, Written
+from functions.core.entry import Entry, Hit, StoredEntry, Tombstone, WriteResult, Written
 from functions.core.failure import Failure, FailureKind
 from functions.core.identity import EntryId
 from functions.core.ports import Embedded, ProviderLimits

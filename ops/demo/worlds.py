@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from functions.adapters.dynamodb_values import to_dynamodb
-from functions.adapters.opensearch_search import Hit
 from functions.adapters.providers import make_embedder
+from functions.core.entry import Hit
 from functions.core.ledger_row import LedgerRow
 from functions.core.settings import SourceSettings, TargetSettings
 from local.memory.pipeline import MemoryPipeline

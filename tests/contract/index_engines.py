@@ -13,8 +13,8 @@ import pytest
 from functions.adapters.opensearch_admin import OpenSearchAdmin
 from functions.adapters.opensearch_http import OpenSearchHttp
 from functions.adapters.opensearch_index import OpenSearchIndex
-from functions.adapters.opensearch_search import Hit, search
-from functions.core.entry import Chunk, Entry, Tombstone
+from functions.adapters.opensearch_search import search
+from functions.core.entry import Chunk, Entry, Hit, Tombstone
 from functions.core.identity import DocumentId
 from functions.core.ports import VectorIndex
 from functions.index_setup.ensure import ensure_index

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from functions.adapters.opensearch_search import Hit
-from functions.core.entry import Entry, Tombstone
+from functions.core.entry import Entry, Hit, Tombstone
 from functions.core.identity import DocumentId
 from tests.builders import NOW_MS
 from tests.contract.engines import real

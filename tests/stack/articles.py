@@ -9,7 +9,7 @@ from typing import Any
 
 from functions.adapters.dynamodb_values import to_dynamodb
 from functions.adapters.opensearch_http import OpenSearchError, segment
-from functions.adapters.opensearch_search import Hit
+from functions.core.entry import Hit
 from functions.core.identity import DocumentId, entry_id, row_key
 from functions.core.ledger_row import LedgerRow, Status
 from local.model.faults import Fault

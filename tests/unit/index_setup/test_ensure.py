@@ -78,6 +78,45 @@ def test_new_metadata_field_is_added(
     assert ensure_index(spec, admin) == "checked"
 
 
+def test_field_that_this_version_adds_is_mapped_in_an_existing_index(
+    http: OpenSearchHttp, admin: OpenSearchAdmin, spec: IndexSpec
+) -> None:
+    """R12: an older version made the index; nothing that is written stays unmapped."""
+    older = index_body(spec)
+    whole = older["mappings"]["properties"]
+    del whole["written_ms"], whole["chunks"]["properties"]["text"]
+    admin.create(spec.index, older)
+    OpenSearchIndex(http, spec.alias).write([entry("old")], searchable_now=False)
+
+    assert ensure_index(spec, admin) == "checked"
+
+    [index] = http.call("GET", f"{spec.alias}/_mapping").values()
+    mapped = index["mappings"]["properties"]
+    assert set(mapped) == set(spec.properties)
+    assert mapped["written_ms"]["type"] == "date"
+    assert mapped["chunks"]["properties"]["text"] == {"type": "text"}
+    OpenSearchIndex(http, spec.alias).write([entry("new")], searchable_now=True)
+    found = http.call(
+        "POST", f"{spec.alias}/_count", {"query": {"exists": {"field": "written_ms"}}}
+    )
+    assert found["count"] == 1
+
+
+def test_change_of_a_field_that_opensearch_refuses_is_a_misfit(
+    http: OpenSearchHttp, admin: OpenSearchAdmin, spec: IndexSpec
+) -> None:
+    """R12: the type is the same, and still it cannot be changed; the index stays as it is."""
+    older = index_body(spec)
+    older["mappings"]["properties"]["source"] = {"type": "keyword", "index": False}
+    admin.create(spec.index, older)
+    before = http.call("GET", spec.alias)
+
+    with pytest.raises(MisfitError, match=r"cannot take the fields of this version.*source"):
+        ensure_index(spec, admin)
+
+    assert http.call("GET", spec.alias) == before
+
+
 @pytest.mark.parametrize("kind", ["keyword", "text", "long", "double", "boolean", "date"])
 def test_every_metadata_type_is_known_to_the_index(
     admin: OpenSearchAdmin, spec: IndexSpec, kind: Any
@@ -89,7 +128,7 @@ def test_every_metadata_type_is_known_to_the_index(
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reason"),
     [
         (
             {"dimensions": 8},
@@ -103,7 +142,7 @@ def test_every_metadata_type_is_known_to_the_index(
         ),
         (
             {"metadata": {"year": "keyword"}},
-            "index {alias} has metadata field year as long, the sources ask for keyword: use "
+            "index {alias} has field metadata.year as long, the target asks for keyword: use "
             "another field name, or another index name",
         ),
     ],
@@ -114,7 +153,7 @@ def test_misfit_is_refused_and_nothing_changes(
     admin: OpenSearchAdmin,
     spec: IndexSpec,
     change: dict[str, Any],
-    told: str,
+    reason: str,
 ) -> None:
     """R12 R14: vectors of two models in one index would be found by neither."""
     ensure_index(spec, admin)
@@ -123,7 +162,7 @@ def test_misfit_is_refused_and_nothing_changes(
     with pytest.raises(MisfitError) as caught:
         ensure_index(replace(spec, **change), admin)
 
-    assert str(caught.value) == told.format(alias=spec.alias)
+    assert str(caught.value) == reason.format(alias=spec.alias)
     assert http.call("GET", spec.alias) == before
 
 

@@ -163,7 +163,12 @@ def test_domain_that_is_not_ready_is_asked_again(
     monkeypatch.setattr(handler, "RETRY_SECONDS", 0)
     mapping = {
         "_meta": {"model": "text-embedding-3-small"},
-        "properties": {"chunks": {"properties": {"vector": {"dimension": 4}}}},
+        "properties": {
+            "chunks": {
+                "type": "nested",
+                "properties": {"vector": {"type": "knn_vector", "dimension": 4}},
+            }
+        },
     }
     found = json.dumps({"articles-1": {"mappings": mapping}}).encode()
     forbidden = Answer(403, b'{"Message": "User: x is not authorized"}')

@@ -1,6 +1,10 @@
 """The mapping itself: what a search filters by, and what an index may never grow."""
 
-from functions.index_setup.mapping import IndexSpec, index_body, metadata_properties
+from typing import Any
+
+from functions.core.entry_shape import properties
+from functions.core.settings import MetadataType
+from functions.index_setup.mapping import IndexSpec, index_body
 
 SPEC = IndexSpec(
     alias="articles",
@@ -10,6 +14,10 @@ SPEC = IndexSpec(
     shards=3,
     replicas=2,
 )
+
+
+def _metadata(kind: MetadataType) -> Any:
+    return properties(dimensions=4, metadata={"a": kind})["metadata"]["properties"]["a"]
 
 
 def test_index_has_the_shape_that_was_asked_for() -> None:
@@ -34,7 +42,7 @@ def test_nothing_grows_the_mapping_by_itself() -> None:
 
 def test_values_longer_than_a_term_are_kept_and_not_refused() -> None:
     """R12: OpenSearch refuses a term of more than 32,766 bytes."""
-    keyword = metadata_properties({"a": "keyword"})["a"]
+    keyword = _metadata("keyword")
 
     # Four bytes is the longest that UTF-8 makes of a character.
     assert keyword["ignore_above"] * 4 < 32_766
@@ -42,7 +50,7 @@ def test_values_longer_than_a_term_are_kept_and_not_refused() -> None:
 
 def test_dates_may_be_text_or_milliseconds() -> None:
     """R02: as `read_document` spells them."""
-    assert metadata_properties({"a": "date"})["a"] == {
+    assert _metadata("date") == {
         "type": "date",
         "format": "strict_date_optional_time||epoch_millis",
     }
