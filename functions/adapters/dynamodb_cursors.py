@@ -3,29 +3,30 @@
 from typing import TYPE_CHECKING
 
 from functions.adapters.store_errors import store_failures
+from functions.core.ports import START, Cursor
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 
 class DynamoDbCursors:
-    """Remembers a shard for each job; the last one to write is right."""
+    """Remembers a cursor for each job; the last write wins."""
 
     def __init__(self, client: "DynamoDBClient", table: str) -> None:
         self._client = client
         self._table = table
 
-    def read(self, job: str) -> int:
-        """Return the shard to begin with; 0 where nothing is known."""
+    def read(self, job: str) -> Cursor:
+        """Return where to begin."""
         with store_failures(f"reading table {self._table}"):
             answer = self._client.get_item(TableName=self._table, Key=_key(job))
-        return int(answer["Item"]["shard"]["N"]) if "Item" in answer else 0
+        return Cursor(answer["Item"]["cursor"]["S"]) if "Item" in answer else START
 
-    def write(self, job: str, shard: int) -> None:
-        """Remember the shard that the next run begins with."""
+    def write(self, job: str, cursor: Cursor) -> None:
+        """Remember where the next run begins."""
         with store_failures(f"writing table {self._table}"):
             self._client.put_item(
-                TableName=self._table, Item={**_key(job), "shard": {"N": str(shard)}}
+                TableName=self._table, Item={**_key(job), "cursor": {"S": cursor}}
             )
 
 

@@ -17,7 +17,7 @@ from functions.core.identity import RowKey
 from functions.core.lane import Lane
 from functions.core.ledger_row import SCHEMA, Group, LedgerRow, Status
 from functions.core.names import OPEN_INDEX
-from functions.core.ports import Listed, Swapped
+from functions.core.ports import START, Cursor, Listed, Swapped
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -77,11 +77,11 @@ class DynamoDbLedger:
         return True
 
     def listed(
-        self, groups: Sequence[Group], *, due_ms: int | None = None, first_shard: int = 0
+        self, groups: Sequence[Group], *, due_ms: int | None = None, start: Cursor = START
     ) -> Iterator[Listed]:
-        """Yield the rows of these groups as the sparse index knows them, those due at most."""
+        """Yield the rows of these groups that are due; a cursor names a shard."""
         for number in range(OPEN_SHARDS):
-            shard = (first_shard + number) % OPEN_SHARDS
+            shard = (int(start or 0) + number) % OPEN_SHARDS
             for group in groups:
                 yield from self._shard(group, shard, due_ms)
 
@@ -154,7 +154,7 @@ def _listed(item: dict[str, Any], group: Group, shard: int) -> Listed:
         lane=Lane(item["lane"]["S"]),
         due_ms=int(item["due_ms"]["N"]),
         group=group,
-        shard=shard,
+        cursor=Cursor(str(shard)),
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NewType, Protocol
 
 from functions.core.announcement import EventDetail
 from functions.core.control import Breaker, Control, Cooldown
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from functions.core.entry import Vector
 
 Clock = Callable[[], int]  # milliseconds since the epoch
+Cursor = NewType("Cursor", str)  # a place in the sparse index, understood by its ledger alone
+START = Cursor("")
 
 
 @dataclass(frozen=True)
@@ -83,24 +85,32 @@ class Ledger(Protocol):
         """Delete the row if it stands at this revision; return whether."""
 
     def listed(
-        self, groups: Sequence[Group], *, due_ms: int | None = None, first_shard: int = 0
+        self, groups: Sequence[Group], *, due_ms: int | None = None, start: Cursor = START
     ) -> Iterator["Listed"]:
-        """Yield the rows of these groups as the sparse index knows them, those due at most.
+        """Yield the rows of these groups that are due, as the sparse index knows them.
 
-        Shard by shard, from `first_shard` around to the one before it; each shard by due time.
+        From `start` on, and then those before it: a walk that is cut off goes on where it ended.
         """
 
 
 @dataclass(frozen=True)
 class Listed:
-    """What the sparse index tells about a row."""
+    """What the sparse index knows about a row."""
 
     row_key: RowKey
     status: Status
     lane: Lane
     due_ms: int
     group: Group
-    shard: int = 0
+    cursor: Cursor = START  # to go on here, or a little before
+
+    @property
+    def target(self) -> str:
+        return self.row_key.split("/", 1)[0]
+
+    @property
+    def source(self) -> str:
+        return self.row_key.split("/", 2)[1]
 
 
 @dataclass(frozen=True)

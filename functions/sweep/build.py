@@ -1,4 +1,4 @@
-"""The sweep put together from its boxes: which jobs an event runs, and in which order."""
+"""The sweep put together from its parts: which jobs an event runs, and in which order."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,18 +13,14 @@ from functions.core.ports import (
     VectorIndex,
 )
 from functions.core.settings import TargetSettings
-from functions.sweep.canary import Canary
 from functions.sweep.census import Census
-from functions.sweep.due import Due
-from functions.sweep.guards import Guards
-from functions.sweep.healing import Healing
+from functions.sweep.gate import Gate
+from functions.sweep.jobs import Due, Healing, Stuck, Tools
 from functions.sweep.ports import ChangeTaker, Cursors, FailedChanges, Wait
 from functions.sweep.process import Sweep
 from functions.sweep.purge import Purge
 from functions.sweep.replay import Replay
 from functions.sweep.requeue import Requeue
-from functions.sweep.stuck import Stuck
-from functions.sweep.tools import Tools
 from functions.sweep.walk import Walk
 
 
@@ -48,9 +44,9 @@ def build_sweep(
     """Put the step together."""
     tools = Tools(
         walk=Walk(ledger, cursors),
-        guards=Guards(control, queue, telemetry, clock, frozenset(one.name for one in targets)),
+        gate=Gate(control, queue, telemetry, clock, frozenset(one.name for one in targets)),
         requeue=Requeue(ledger, queue, telemetry, clock),
-        canary=Canary(ledger, wait),
+        wait=wait,
         telemetry=telemetry,
         clock=clock,
     )

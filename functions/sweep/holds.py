@@ -86,7 +86,7 @@ def stuck_rule(due_ms: int) -> Rule:
             return Hold.TROUBLED
         if situation.settled_ms > due_ms:
             return Hold.RELEASED
-        return Hold.BACKLOG if situation.has_backlog(listed.lane, source_of(listed)) else None
+        return Hold.BACKLOG if situation.has_backlog(listed.lane, listed.source) else None
 
     return rule
 
@@ -95,14 +95,9 @@ def healing_rule(situation: Situation, listed: Listed) -> Hold | None:
     """Hold a failed row while there is anything better to do, but not for ever."""
     if situation.is_troubled:
         return Hold.TROUBLED
-    if situation.has_backlog(listed.lane.heals_in, source_of(listed)):
+    if situation.has_backlog(listed.lane.heals_in, listed.source):
         return Hold.BACKLOG
     # Without the provider it costs next to nothing, and delays no live work.
     is_cheap = not listed.lane.needs(Part.PROVIDER)
     is_urgent = is_cheap or situation.now_ms - listed.due_ms > OVERDUE_MS
     return None if is_urgent or situation.is_quiet else Hold.BUSY
-
-
-def source_of(listed: Listed) -> str:
-    """Read the source from a row's key."""
-    return listed.row_key.split("/", 2)[1]

@@ -1,10 +1,11 @@
-"""The boxes that only the sweep talks to."""
+"""What only the sweep depends on."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from functions.core.change import Change, Rejected
 from functions.core.failed_batch import FailedBatch
+from functions.core.ports import Cursor
 
 # Until a job is to start nothing more; what it has begun it may still finish.
 SecondsLeft = Callable[[], float]
@@ -24,11 +25,11 @@ class Job(Protocol):
 class Cursors(Protocol):
     """Where each job was cut off the last time."""
 
-    def read(self, job: str) -> int:
-        """Return the shard to begin with; 0 where nothing is known."""
+    def read(self, job: str) -> Cursor:
+        """Return where to begin; START where nothing is known."""
 
-    def write(self, job: str, shard: int) -> None:
-        """Remember the shard that the next run begins with."""
+    def write(self, job: str, cursor: Cursor) -> None:
+        """Remember where the next run begins."""
 
 
 class FailedChanges(Protocol):

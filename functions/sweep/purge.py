@@ -7,9 +7,8 @@ from functions.core.failure import FailureError
 from functions.core.identity import entry_id
 from functions.core.ledger_row import Group, LedgerRow
 from functions.core.ports import Listed, VectorIndex
-from functions.sweep.due import is_due
+from functions.sweep.jobs import Tools
 from functions.sweep.ports import SecondsLeft
-from functions.sweep.tools import Tools
 
 KEPT_MS = 24 * 3600 * 1000
 
@@ -37,9 +36,8 @@ class Purge:
             seconds_left=seconds_left,
             wanted=lambda listed: self._is_reachable(listed, broken),
         ):
-            old = [row for row in rows if is_due(row, Group.DELETED, due_ms)]
             for target, index in self.indexes.items():
-                mine = [row for row in old if row.task.target == target]
+                mine = [row for row in rows if row.task.target == target]
                 try:
                     self._purge(index, mine)
                 except FailureError as error:
@@ -49,8 +47,7 @@ class Purge:
             raise PurgeError("; ".join(f"target {name}: {why}" for name, why in broken.items()))
 
     def _is_reachable(self, listed: Listed, broken: Mapping[str, str]) -> bool:
-        target = listed.row_key.split("/", 1)[0]
-        return target in self.indexes and target not in broken
+        return listed.target in self.indexes and listed.target not in broken
 
     def _purge(self, index: VectorIndex, rows: Sequence[LedgerRow]) -> None:
         by_entry = {entry_id(row.task.source, row.task.document_id): row for row in rows}

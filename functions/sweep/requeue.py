@@ -16,7 +16,7 @@ ROUND_ROWS = 100
 
 @dataclass(frozen=True)
 class Requeue:
-    """The step with its boxes."""
+    """The step with its dependencies."""
 
     ledger: Ledger
     queue: TaskQueue
@@ -28,7 +28,7 @@ class Requeue:
 
         Of two that send the same row at once, the ledger lets one win.
         """
-        mine = [self._in_a_lane_that_is_there(row) for row in rows]
+        mine = [self._in_a_deployed_lane(row) for row in rows]
         stored = self.ledger.write([requeue(row, now_ms=self.clock()) for row in mine]).stored
         unsent = {task.row_key for task in self.queue.send([row.task for row in stored.values()])}
         for key in unsent:
@@ -59,7 +59,7 @@ class Requeue:
         wanted = row.task.lane if self._is_sequential(row) else lane
         return bool(self.send([put_in_lane(start_over(row), wanted)]))
 
-    def _in_a_lane_that_is_there(self, row: LedgerRow) -> LedgerRow:
+    def _in_a_deployed_lane(self, row: LedgerRow) -> LedgerRow:
         if row.task.lane is not Lane.SEQUENTIAL or self._is_sequential(row):
             return row
         return put_in_lane(row, Lane.NORMAL)

@@ -34,14 +34,16 @@ class Walk:
 
         What is not wanted is left out before it is read, as it may be a lot.
         """
-        first = self.cursors.read(job)
-        listed = self.ledger.listed([group], due_ms=due_ms, first_shard=first)
+        start = self.cursors.read(job)
+        listed = self.ledger.listed([group], due_ms=due_ms, start=start)
         for part in _parts(self._wanted(listed, job, wanted, seconds_left)):
             if seconds_left() <= 0:
-                self.cursors.write(job, part[0].shard)
+                self.cursors.write(job, part[0].cursor)
                 return
             keys: list[RowKey] = [one.row_key for one in part]
-            yield list(self.ledger.read(keys).values())
+            rows = self.ledger.read(keys).values()
+            # The index may be a moment behind the row.
+            yield [row for row in rows if row.group is group and row.due_ms <= due_ms]
 
     def _wanted(
         self,
@@ -53,7 +55,7 @@ class Walk:
         """Leave out what is not wanted; a million of such rows take their time, too."""
         for one in listed:
             if seconds_left() <= 0:
-                self.cursors.write(job, one.shard)
+                self.cursors.write(job, one.cursor)
                 return
             if wanted(one):
                 yield one

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from functions.core.identity import RowKey
 from functions.core.ledger_row import Group, LedgerRow
-from functions.core.ports import Listed, Swapped
+from functions.core.ports import START, Cursor, Listed, Swapped
 
 if TYPE_CHECKING:
     from functions.core.entry import Vector
@@ -43,9 +43,9 @@ class MemoryLedger:
         groups: Sequence[Group],
         *,
         due_ms: int | None = None,
-        first_shard: int = 0,  # noqa: ARG002
+        start: Cursor = START,  # noqa: ARG002
     ) -> Iterator[Listed]:
-        """Yield from the one shard that there is, by due time."""
+        """Yield all by due time, wherever it is asked to start."""
         for row in sorted(self.rows.values(), key=lambda row: row.due_ms):
             group = row.group
             if group is not None and group in groups and (due_ms is None or row.due_ms <= due_ms):
@@ -59,16 +59,16 @@ def _fits(row: LedgerRow, standing: LedgerRow | None) -> bool:
 
 
 class MemoryCursors:
-    """Remembers a shard for each job."""
+    """Remembers a cursor for each job."""
 
     def __init__(self) -> None:
-        self.shards: dict[str, int] = {}
+        self.cursors: dict[str, Cursor] = {}
 
-    def read(self, job: str) -> int:
-        return self.shards.get(job, 0)
+    def read(self, job: str) -> Cursor:
+        return self.cursors.get(job, START)
 
-    def write(self, job: str, shard: int) -> None:
-        self.shards[job] = shard
+    def write(self, job: str, cursor: Cursor) -> None:
+        self.cursors[job] = cursor
 
 
 class MemoryStash:

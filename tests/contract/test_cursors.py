@@ -7,7 +7,7 @@ import pytest
 
 from functions.adapters.dynamodb_cursors import DynamoDbCursors
 from functions.core.ledger_row import Group
-from functions.core.ports import Ledger
+from functions.core.ports import START, Cursor, Ledger
 from functions.sweep.ports import Cursors
 from local.memory.ledger import MemoryCursors, MemoryLedger
 from tests.contract.engines import real
@@ -30,10 +30,10 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
 
 
 def test_job_begins_where_it_was_cut_off(engine: Engine) -> None:
-    """R29: each job for itself, at the first shard before it ever was."""
-    engine.cursors.write("due", 7)
-    engine.cursors.write("due", 31)
-    engine.cursors.write("stuck", 2)
+    """R29: each job for itself, at the start before it was ever cut off."""
+    engine.cursors.write("due", Cursor("7"))
+    engine.cursors.write("due", Cursor("31"))
+    engine.cursors.write("stuck", Cursor("2"))
 
-    assert [engine.cursors.read(job) for job in ("due", "stuck", "purge")] == [31, 2, 0]
+    assert [engine.cursors.read(job) for job in ("due", "stuck", "purge")] == ["31", "2", START]
     assert list(engine.ledger.listed(list(Group))) == []

@@ -212,12 +212,12 @@ def test_listing_may_start_anywhere(engine: LedgerEngine) -> None:
     rows = [make_row(document_id=DocumentId(f"{n}"), revision=0) for n in range(40)]
     engine.ledger.write(rows)
     listed = list(engine.ledger.listed([Group.OPEN]))
-    middle = listed[20].shard
+    middle = listed[20].cursor
 
-    found = list(engine.ledger.listed([Group.OPEN], first_shard=middle))
+    found = list(engine.ledger.listed([Group.OPEN], start=middle))
 
     assert sorted(names(found)) == sorted(row.row_key for row in rows)
-    assert found[0].shard == middle
+    assert found[0].cursor == middle
 
 
 def test_row_is_removed_only_as_it_was_read(engine: LedgerEngine) -> None:

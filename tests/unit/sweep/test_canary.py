@@ -9,8 +9,7 @@ from functions.core.failure import FailureKind
 from functions.core.lane import Lane
 from functions.core.ledger_row import LedgerRow, Status
 from functions.core.ports import Swapped
-from functions.sweep.canary import CANARY_SECONDS
-from functions.sweep.dispatch import CANARY_ABOVE
+from functions.sweep.dispatch import CANARY_ABOVE, CANARY_SECONDS
 from functions.sweep.holds import Hold
 from local.memory.ledger import MemoryLedger
 from tests.builders import changed, make_target

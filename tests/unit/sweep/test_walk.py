@@ -9,7 +9,7 @@ from functions.adapters.dynamodb_ledger import OPEN_SHARDS, shard_of
 from functions.core.control import Circuit
 from functions.core.failure import Part
 from functions.core.ledger_row import Group
-from functions.core.ports import Listed
+from functions.core.ports import START, Cursor, Listed
 from functions.sweep.process import FINISH_SECONDS
 from functions.sweep.requeue import ROUND_ROWS
 from local.memory.ledger import MemoryLedger
@@ -23,18 +23,18 @@ class Sharded(MemoryLedger):
 
     def __init__(self) -> None:
         super().__init__()
-        self.begun: list[int] = []
+        self.begun: list[Cursor] = []
         self.yielded: list[Listed] = []
 
     def listed(
-        self, groups: Sequence[Group], *, due_ms: int | None = None, first_shard: int = 0
+        self, groups: Sequence[Group], *, due_ms: int | None = None, start: Cursor = START
     ) -> Iterator[Listed]:
-        self.begun.append(first_shard)
+        self.begun.append(start)
         for number in range(OPEN_SHARDS):
-            shard = (first_shard + number) % OPEN_SHARDS
+            shard = (int(start or 0) + number) % OPEN_SHARDS
             for one in list(super().listed(groups, due_ms=due_ms)):
                 if shard_of(one.row_key) == shard:
-                    self.yielded.append(replace(one, shard=shard))
+                    self.yielded.append(replace(one, cursor=Cursor(str(shard))))
                     yield self.yielded[-1]
 
 
@@ -65,8 +65,8 @@ def test_run_that_is_cut_off_goes_on_where_it_stopped(world: World) -> None:
         cursors.append(world.cursors.read("due"))
 
     assert sent == [ROUND_ROWS, 2 * ROUND_ROWS, ROWS]
-    assert 0 < cursors[0] < cursors[1] == cursors[2]
-    assert world.ledger.begun == [0, cursors[0], cursors[1]]
+    assert 0 < int(cursors[0]) < int(cursors[1]) == int(cursors[2])
+    assert world.ledger.begun == [START, cursors[0], cursors[1]]
     world.run("due")
     assert world.telemetry.metrics["TasksRequeued"] == ROWS
 
@@ -91,4 +91,4 @@ def test_rows_that_are_held_back_do_not_use_up_the_run(world: World) -> None:
     world.sweep().run("due", until(lambda: len(listed) >= 60))
 
     assert len(listed) == 60
-    assert world.cursors.read("due") == listed[-1].shard > 0
+    assert world.cursors.read("due") == listed[-1].cursor != START

@@ -1,0 +1,52 @@
+"""Which rows may be sent in this run: breakers and depths, looked at once per target."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import cache
+
+from functions.core.control import Control
+from functions.core.failure import FailureError
+from functions.core.ports import Clock, ControlStore, Listed, TaskQueue, Telemetry
+from functions.sweep.holds import Hold, Rule, Situation
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The dependencies of every check."""
+
+    control: ControlStore
+    queue: TaskQueue
+    telemetry: Telemetry
+    clock: Clock
+    targets: Collection[str]
+
+    def check(self, rule: Rule) -> Callable[[Listed], bool]:
+        """Make the check of one run of one job; it logs once why rows stay where they are."""
+        situation = cache(self._situation)
+        logged: set[tuple[str, str, Hold]] = set()
+
+        def passes(listed: Listed) -> bool:
+            is_known = listed.target in self.targets
+            hold = rule(situation(listed.target), listed) if is_known else Hold.UNDEPLOYED
+            if hold is not None and (listed.target, listed.lane, hold) not in logged:
+                logged.add((listed.target, listed.lane, hold))
+                self.log(listed.target, listed.lane, hold)
+            return hold is None
+
+        return passes
+
+    def log(self, target: str, queue: str, hold: Hold) -> None:
+        """Log why rows stay where they are."""
+        self.telemetry.event("requeue_held_back", target=target, lane=queue, reason=str(hold))
+
+    def _situation(self, target: str) -> Situation:
+        return Situation(self._control_of(target), self.queue.waiting(target), self.clock())
+
+    def _control_of(self, target: str) -> Control:
+        try:
+            return self.control.read(target)
+        except FailureError as error:
+            # As everywhere: a control item that cannot be read stops no work.
+            self.telemetry.count("ControlUnreadable")
+            self.telemetry.event("control_unreadable", target=target, failure=str(error))
+            return Control()
