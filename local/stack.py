@@ -5,10 +5,7 @@ Everything is read from the synthesized template; nothing outlives the process t
 
 import importlib
 import os
-import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -24,7 +21,11 @@ from local.background import ENGINES, STACK
 from local.endpoint.server import AwsEndpoint
 from local.endpoint.upstream import EngineUrls
 from local.engines import start_engines
+from local.engines.dynamodb import DynamoDb
+from local.engines.elasticmq import ElasticMq
+from local.engines.opensearch import OpenSearch
 from local.mapping_states import RunnerMappings
+from local.processes import Processes, Program, wait_for
 from local.recovery import send_open_again
 from local.resources import create_indexes, create_resources
 from local.runner.place import CHECKOUT, RunnerPlace
@@ -39,6 +40,7 @@ from scripts.build_zips import FUNCTIONS, Package, build
 EVENTS = "events.jsonl"
 API_KEY = "local"  # the model server takes any
 MODEL_START_SECONDS = 60.0
+MODEL_GRACE_SECONDS = 10.0
 # Made of the checkout alone, so that a new folder needs no new synthesis.
 TEMPLATES = CHECKOUT / "build" / "templates"
 # Hashed vectors stand in for any model, so for load tests they are as large as OpenAI's.
@@ -90,26 +92,27 @@ def local_stack(
     """
     with ExitStack() as running:
         prepared = running.enter_context(ThreadPoolExecutor(1)).submit(_prepare, vectors, log)
-        model_address = running.enter_context(_model_server(folder, vectors))
+        processes = running.enter_context(Processes())
+        model_address = _start_model_server(processes, folder, vectors)
         engines = running.enter_context(
             start_engines(folder / ENGINES, log=log, in_memory=in_memory, short_lived=short_lived)
         )
+        dynamodb_url, sqs_url = engines.url(DynamoDb), engines.url(ElasticMq)
+        opensearch_url = engines.url(OpenSearch)
         template = prepared.result()
         model = model_address()
         endpoint = running.enter_context(
-            AwsEndpoint(
-                EngineUrls(engines.dynamodb_url, engines.sqs_url), events_file=folder / EVENTS
-            )
+            AwsEndpoint(EngineUrls(dynamodb_url, sqs_url), events_file=folder / EVENTS)
         )
         site = Site(STACK, endpoint.url)
-        addresses = LocalAddresses(engines.opensearch_url, f"{model}/v1")
+        addresses = LocalAddresses(opensearch_url, f"{model}/v1")
         spec = change(read_stack(addresses.put_into(template), site))
         if spec.ignored:
             log(f"not run here: {', '.join(sorted(spec.ignored))}")
         place = RunnerPlace(
             folder / "runner",
-            sqs_url=engines.sqs_url,
-            dynamodb_url=engines.dynamodb_url,
+            sqs_url=sqs_url,
+            dynamodb_url=dynamodb_url,
             aws_url=endpoint.url,
             code_root=CHECKOUT / "build" / "local",
             bytecode=CHECKOUT / "build" / "bytecode",
@@ -121,7 +124,7 @@ def local_stack(
         # The functions load while tables, queues and index are made.
         runner.warm()
         spec = create_resources(spec, site, secrets=dict.fromkeys(spec.secrets, API_KEY))
-        create_indexes(spec, engines.opensearch_url)
+        create_indexes(spec, opensearch_url)
         endpoint.serve_stack(spec)
         endpoint.serve_functions(runner)
         endpoint.serve_mappings(RunnerMappings(runner, spec))
@@ -130,7 +133,7 @@ def local_stack(
         yield LocalStack(
             endpoint_url=endpoint.url,
             model_origin=model,
-            opensearch_url=engines.opensearch_url,
+            opensearch_url=opensearch_url,
             spec=spec,
             runner=runner,
             ended=engines.ended,
@@ -138,38 +141,30 @@ def local_stack(
         )
 
 
-@contextmanager
-def _model_server(folder: Path, vectors: str) -> Iterator[Callable[[], str]]:
+def _start_model_server(processes: Processes, folder: Path, vectors: str) -> Callable[[], str]:
     """Run the model server as a process of its own; return how to ask for its address."""
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as place:
-        port_file = Path(place) / "port"
-        with (folder / "model.log").open("wb") as output:
-            process = subprocess.Popen(
-                [
-                    *(sys.executable, "-m", "local.model_server", "--vectors", vectors),
-                    *("--port", "0", "--port-file", str(port_file), "--die-with-parent"),
-                ],
-                cwd=CHECKOUT,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-            )
-        try:
-            yield lambda: f"http://127.0.0.1:{_port(process, port_file, folder)}"
-        finally:
-            process.terminate()
-            process.wait(10)
+    log, port_file = folder / "model.log", folder / "model.port"
+    log.unlink(missing_ok=True)
+    port_file.unlink(missing_ok=True)
+    command = (sys.executable, "-m", "local.model_server", "--vectors", vectors)
+    process = processes.start(
+        Program(
+            command=(*command, "--port", "0", "--port-file", str(port_file)),
+            folder=CHECKOUT,
+            environment={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+            log=log,
+            grace_seconds=MODEL_GRACE_SECONDS,
+        )
+    )
 
+    def address() -> str:
+        wait_for(lambda: port_file.exists() or process.has_ended, MODEL_START_SECONDS)
+        if not port_file.exists():
+            raise StackError(f"the model server did not start: see {log}")
+        return f"http://127.0.0.1:{port_file.read_text().strip()}"
 
-def _port(process: subprocess.Popen[bytes], port_file: Path, folder: Path) -> str:
-    deadline = time.monotonic() + MODEL_START_SECONDS
-    while not (port_file.exists() and port_file.read_text().strip()):
-        if process.poll() is not None or time.monotonic() > deadline:
-            raise StackError(f"the model server did not start: see {folder / 'model.log'}")
-        time.sleep(0.05)
-    return port_file.read_text().strip()
+    return address
 
 
 def _prepare(vectors: str, log: Log) -> str:

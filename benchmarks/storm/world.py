@@ -66,7 +66,7 @@ class World:
 
     def _signal_index(self, number: signal.Signals) -> None:
         record = read_record(self.folder / ENGINES)
-        engines = {one.name: one.engine for one in record.engines} if record else {}
+        engines = {one.name: one.process for one in record.engines} if record else {}
         os.kill(engines[INDEX_ENGINE].pid, number)
 
 

@@ -2,9 +2,10 @@
 
 from local.engines.errors import EngineError, EnginesRunningError
 from local.engines.records import find_running, stop_running
-from local.engines.start import Engines, fetch_engines, start_engines
+from local.engines.start import ENGINES, Engines, fetch_engines, start_engines
 
 __all__ = [
+    "ENGINES",
     "EngineError",
     "Engines",
     "EnginesRunningError",

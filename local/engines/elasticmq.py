@@ -1,20 +1,19 @@
-"""Run ElasticMQ, the SQS of one-machine mode, on loopback, with its queues in memory.
+"""ElasticMQ, the SQS of one-machine mode, on loopback, with its queues in memory.
 
 Storage on disk is left off: it brings a FIFO group back in another order. After a restart the
-queues are gone, and the ledger must bring the open tasks back.
+queues are gone, and the open tasks are sent again from the ledger.
 """
 
-from collections.abc import Mapping
+import urllib.request
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from local.aws_client import ACCOUNT, REGION
-from local.engines.artifacts import Artifact, locked_jars
+from local.engines.engine import LOOPBACK, Engine
+from local.engines.fetch import Artifact, locked_jars
 from local.engines.java import Java
-from local.engines.places import Place
-from local.engines.ready import LOOPBACK, Engine, answers_http, free_port
-from local.engines.supervise import EngineProcess, Job
 
-NAME = "ElasticMQ"
 MAIN_CLASS = "org.elasticmq.server.Main"
 SETTINGS = """\
 include classpath("application.conf")
@@ -25,37 +24,38 @@ aws {{ region = "{region}", accountId = "{account}" }}
 """
 
 
-def artifacts() -> tuple[Artifact, ...]:
-    """Return the jars it needs."""
-    return locked_jars("sqs")
+class ElasticMq(Engine):
+    """Its ARNs name the region and the account."""
 
+    key = "sqs"
+    name = "ElasticMQ"
 
-def launch_elasticmq(
-    files: Mapping[Artifact, Path],
-    java: Java,
-    place: Place,
-    *,
-    port: int | None = None,
-    region: str = REGION,
-    account: str = ACCOUNT,
-) -> Engine:
-    """Start it, without queues, not waiting until it is ready."""
-    port = port or free_port()
-    folder = place.data
-    (folder / "tmp").mkdir(parents=True, exist_ok=True)
-    settings = folder / "elasticmq.conf"
-    settings.write_text(SETTINGS.format(host=LOOPBACK, port=port, region=region, account=account))
-    command = (
-        *java.command,
-        # Without a limit it grows beyond 1 GB.
-        "-Xmx256m",
-        "-XX:+UseSerialGC",
-        f"-Djava.io.tmpdir={folder / 'tmp'}",
-        f"-Dconfig.file={settings}",
-        "-cp",
-        ":".join(str(files[jar]) for jar in artifacts()),
-        MAIN_CLASS,
-    )
-    process = EngineProcess(Job(NAME, command, place))
-    url = f"http://{LOOPBACK}:{port}"
-    return Engine(NAME, url, process, lambda: answers_http(f"{url}/?Action=ListQueues"))
+    def __init__(self, region: str = REGION, account: str = ACCOUNT) -> None:
+        self._region = region
+        self._account = account
+
+    @cached_property
+    def artifacts(self) -> Sequence[Artifact]:
+        return locked_jars(self.key)
+
+    def command(
+        self, files: Mapping[Artifact, Path], java: Java, data: Path, port: int
+    ) -> Sequence[str]:
+        (data / "tmp").mkdir(parents=True, exist_ok=True)
+        settings = data / "elasticmq.conf"
+        names = {"region": self._region, "account": self._account}
+        settings.write_text(SETTINGS.format(host=LOOPBACK, port=port, **names))
+        return (
+            *java.command,
+            # Without a limit it grows beyond 1 GB.
+            "-Xmx256m",
+            "-XX:+UseSerialGC",
+            f"-Djava.io.tmpdir={data / 'tmp'}",
+            f"-Dconfig.file={settings}",
+            "-cp",
+            ":".join(str(files[jar]) for jar in self.artifacts),
+            MAIN_CLASS,
+        )
+
+    def health_request(self, url: str) -> urllib.request.Request:
+        return urllib.request.Request(f"{url}/?Action=ListQueues")

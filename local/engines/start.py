@@ -1,33 +1,27 @@
 """Start all engines on one folder and stop them together: what the rest of embedq uses of them."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
-from local.aws_client import ACCOUNT, REGION
-from local.engines import dynamodb, elasticmq, opensearch
-from local.engines.artifacts import Artifact
-from local.engines.cache import file_lock
-from local.engines.dynamodb import launch_dynamodb
-from local.engines.elasticmq import launch_elasticmq
+from filelock import FileLock
+
+from local.engines.dynamodb import DynamoDb
+from local.engines.elasticmq import ElasticMq
+from local.engines.engine import Engine, RunningEngine, launch, place_for, wait_until_ready
 from local.engines.errors import EnginesRunningError
-from local.engines.fetch import fetch_all
+from local.engines.fetch import Artifact, fetch_all
 from local.engines.java import choose_java
-from local.engines.opensearch import launch_opensearch
-from local.engines.places import place_for
+from local.engines.opensearch import OpenSearch
 from local.engines.progress import fetch_progress
-from local.engines.ready import Engine, wait_until_ready
-from local.engines.records import (
-    EngineRecord,
-    ProcessId,
-    Record,
-    drop_record,
-    end_leftovers,
-    find_running,
-)
+from local.engines.records import EngineRecord, Record, drop_record, end_leftovers, find_running
+from local.processes import Processes, ProcessId
+
+# Every engine. OpenSearch first: it takes longest to start.
+ENGINES: Sequence[Engine] = (OpenSearch(), DynamoDb(), ElasticMq())
 
 
 @dataclass(frozen=True)
@@ -35,41 +29,23 @@ class Engines:
     """The running engines of a folder; leaving the `with` block stops them."""
 
     folder: Path
-    opensearch: Engine
-    dynamodb: Engine
-    sqs: Engine
+    running: Sequence[RunningEngine]
+    processes: Processes
 
-    @property
-    def all(self) -> tuple[Engine, ...]:
-        """Return every engine."""
-        return (self.opensearch, self.dynamodb, self.sqs)
-
-    @property
-    def opensearch_url(self) -> str:
-        """Return where OpenSearch answers."""
-        return self.opensearch.url
-
-    @property
-    def dynamodb_url(self) -> str:
-        """Return where DynamoDB and its streams answer."""
-        return self.dynamodb.url
-
-    @property
-    def sqs_url(self) -> str:
-        """Return where SQS answers."""
-        return self.sqs.url
+    def url(self, kind: type[Engine]) -> str:
+        """Return where an engine answers."""
+        return next(one.url for one in self.running if isinstance(one.engine, kind))
 
     def ended(self) -> tuple[str, ...]:
         """Return the names of engines that have ended by themselves."""
-        return tuple(engine.name for engine in self.all if engine.process.ended())
+        return tuple(one.name for one in self.running if one.process.has_ended)
 
     def stop(self) -> None:
         """Stop all engines at once and wait until their processes are gone."""
-        _stop(self.all)
+        self.processes.close()
         drop_record(self.folder)
 
-    def __enter__(self) -> "Engines":
-        """Return the running engines."""
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -78,7 +54,6 @@ class Engines:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop them."""
         self.stop()
 
 
@@ -88,8 +63,6 @@ def start_engines(
     log: Callable[[str], None],
     in_memory: bool = False,
     short_lived: bool = False,
-    region: str = REGION,
-    account: str = ACCOUNT,
 ) -> Engines:
     """Start the engines on a folder and return when all are ready.
 
@@ -98,62 +71,47 @@ def start_engines(
     """
     folder = folder.absolute()
     _claim(folder)
-    launched: list[Engine] = []
+    processes = Processes()
     try:
         files = fetch_engines(log)
         java = choose_java(short_lived=short_lived)
-        log(f"starting OpenSearch, DynamoDB Local and ElasticMQ with Java {java.version}")
-        log(dynamodb.LISTENS_EVERYWHERE)
-        place = partial(place_for, folder=folder, in_memory=in_memory)
-        # OpenSearch first: it takes longest. Then all of them start at the same time.
-        launched.append(launch_opensearch(files, java, place("opensearch")))
-        launched.append(launch_dynamodb(files, java, place("dynamodb")))
-        launched.append(launch_elasticmq(files, java, place("sqs"), region=region, account=account))
-        _record(launched).write(folder)
-        wait_until_ready(launched, log=log)
+        names = [engine.name for engine in ENGINES]
+        log(f"starting {', '.join(names[:-1])} and {names[-1]} with Java {java.version}")
+        for engine in ENGINES:
+            if engine.notice:
+                log(engine.notice)
+        running = [
+            launch(e, files, java, place_for(e.key, folder, in_memory=in_memory), processes)
+            for e in ENGINES
+        ]
+        _record(processes.supervisor_pid, running).write(folder)
+        wait_until_ready(running, log=log)
     except BaseException:
-        _stop(launched)
+        processes.close()
         drop_record(folder)
         raise
-    return Engines(folder, *launched)
+    return Engines(folder, running, processes)
 
 
 def fetch_engines(log: Callable[[str], None]) -> dict[Artifact, Path]:
     """Bring the files of every engine into the cache, showing progress."""
-    wanted = (*opensearch.ARTIFACTS, *dynamodb.artifacts(), *elasticmq.artifacts())
+    wanted = [artifact for engine in ENGINES for artifact in engine.artifacts]
     return fetch_all(wanted, fetch_progress(log))
 
 
 def _claim(folder: Path) -> None:
     """Make this process the one owner of the folder, after what a dead one left has ended."""
     folder.mkdir(parents=True, exist_ok=True)
-    with file_lock(folder / "engines.lock"):
+    with FileLock(folder / "engines.lock"):
         if running := find_running(folder):
             raise EnginesRunningError(
                 f"Engines already run on {folder}, started by process {running.owner.pid}. "
                 "Use them, or stop them first."
             )
         end_leftovers(folder)
-        _record(()).write(folder)
+        _record(0, ()).write(folder)
 
 
-def _record(engines: Iterable[Engine]) -> Record:
-    entries = (
-        EngineRecord(
-            engine.name,
-            engine.url,
-            ProcessId.of(engine.process.pid),
-            ProcessId.of(engine.process.watcher_pid),
-        )
-        for engine in engines
-    )
-    return Record(ProcessId.of(os.getpid()), tuple(entries))
-
-
-def _stop(engines: Iterable[Engine]) -> None:
-    """Ask all before waiting for any: a second Ctrl-C then finds them all on their way out."""
-    engines = tuple(engines)
-    for engine in engines:
-        engine.process.ask_to_stop()
-    for engine in engines:
-        engine.process.wait_until_gone()
+def _record(supervisor: int, engines: Sequence[RunningEngine]) -> Record:
+    entries = [EngineRecord(e.name, e.url, ProcessId.of(e.process.pid)) for e in engines]
+    return Record(ProcessId.of(os.getpid()), ProcessId.of(supervisor), tuple(entries))

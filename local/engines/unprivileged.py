@@ -6,8 +6,10 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from local.engines.cache import cache_folder, file_lock
+from filelock import FileLock
+
 from local.engines.errors import EngineError
+from local.engines.fetch import cache_folder
 
 NOBODY = 65534
 # Folders that root can write and others can enter, best first.
@@ -19,12 +21,12 @@ OTHERS_READ = 0o004
 
 
 def is_root() -> bool:
-    """Tell whether this process is root, as whom OpenSearch refuses to run."""
+    """Return whether this process is root, as whom OpenSearch refuses to run."""
     return os.geteuid() == 0
 
 
 def is_open_to_others(path: Path) -> bool:
-    """Tell whether any user may read this folder and enter every folder above it."""
+    """Return whether any user may read this folder and enter every folder above it."""
     path = path.resolve()
     if path.exists() and not path.stat().st_mode & OTHERS_READ:
         return False
@@ -43,7 +45,8 @@ def readable_copy(folder: Path, name: str) -> Path:
     if not is_root() or is_open_to_others(folder):
         return folder
     copy = program_folder() / name
-    with file_lock(copy.with_name(f"{name}.lock")):
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(copy.with_name(f"{name}.lock")):
         if not copy.exists():
             building = copy.with_name(f"{name}.part")
             shutil.rmtree(building, ignore_errors=True)
@@ -79,7 +82,7 @@ def _linked_folder(wanted: Path) -> Path:
 
 
 def _forget_deleted(run: Path) -> None:
-    """Remove the data of links that somebody has deleted since."""
+    """Remove the data of links that were deleted since."""
     for origin in run.glob(f"*{ORIGIN}"):
         if not Path(origin.read_text()).is_symlink():
             shutil.rmtree(origin.with_suffix(""), ignore_errors=True)
@@ -103,7 +106,7 @@ def hand_over(folder: Path) -> None:
 
 
 def _shared_folder() -> Path:
-    """Return root's folder that others can enter; refuse one that somebody else made."""
+    """Return root's folder that others can enter; refuse one that another user made."""
     for base in SHARED_BASES:
         if base.is_dir() and is_open_to_others(base):
             folder = base / "embedq"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from threading import Event, Lock
 
+from local.processes import Process, Processes, ProcessStartError, Program
 from local.runner.invocation import (
     Invocation,
     error_answer,
@@ -15,7 +16,6 @@ from local.runner.invocation import (
     timed_out,
     too_large,
 )
-from local.runner.processes import Process, Processes, ProcessStartError, Program
 from local.runner.runtime_api import Request, RuntimeApi
 
 # Lambda gives the start of a process 10 seconds of its own; after that the start goes on at the
@@ -102,7 +102,7 @@ class Execution:
 
     def _end_process(self) -> None:
         if self._process:
-            self._process.kill()
+            self._process.stop()
 
     def _on_end(self, code: int) -> None:
         self._end(lambda request_id: exited(request_id, code))

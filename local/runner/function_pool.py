@@ -7,10 +7,10 @@ import uuid
 from typing import Any
 
 from local.aws_client import local_arn
+from local.processes import Processes
 from local.runner.execution import Execution
 from local.runner.invocation import Invocation, throttled
 from local.runner.place import RunnerPlace
-from local.runner.processes import Processes
 from local.runner.program import make_program
 from local.runner.runtime_api import Request
 from local.specs import FunctionSpec

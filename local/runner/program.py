@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from local.aws_client import CREDENTIALS, KEY, REGION
+from local.processes import ProcessStartError, Program
 from local.runner.place import CHECKOUT, RunnerPlace
-from local.runner.processes import ProcessStartError, Program
 from local.specs import FunctionSpec
 
 # All that the runtime client needs; everything else must be in the function's package.

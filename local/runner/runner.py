@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from random import Random
 
+from local.processes import Processes
 from local.runner.asynchronous import RETRY_SECONDS, AsynchronousInvocations
 from local.runner.counts import MappingCounts
 from local.runner.execution import Execution
@@ -13,7 +14,6 @@ from local.runner.function_pool import FunctionPool
 from local.runner.invocation import Invocation
 from local.runner.mapping import Wiring
 from local.runner.place import RunnerPlace
-from local.runner.processes import Processes
 from local.runner.queue_mapping import QueueMapping
 from local.runner.schedule import Schedule
 from local.runner.stream_mapping import StreamMapping
@@ -140,9 +140,9 @@ class Runner:
         return self._pools[function].pids()
 
     @property
-    def nursery_pid(self) -> int:
-        """Return the process that keeps all functions' processes, 0 before the first of them."""
-        return self._processes.nursery_pid
+    def supervisor_pid(self) -> int:
+        """Return the supervisor of all functions' processes, 0 before the first of them."""
+        return self._processes.supervisor_pid
 
     def set_enabled(self, mapping_id: str, enabled: bool) -> None:
         """Switch a mapping, now and over restarts; KeyError if there is no such mapping."""

@@ -2,27 +2,22 @@
 
 import pytest
 
-from local.engines import dynamodb, elasticmq
-from local.engines.ready import Engine
+from local.engines.dynamodb import DynamoDb
+from local.engines.elasticmq import ElasticMq
+from local.engines.engine import RunningEngine
 from tests.engines.session_engine import session_engine
 
 
 @pytest.fixture(scope="session")
 def dynamodb_engine(
     pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
-) -> Engine:
+) -> RunningEngine:
     """Return the session's DynamoDB with streams: name your own tables."""
-    return session_engine(
-        pytestconfig,
-        tmp_path_factory,
-        "dynamodb",
-        dynamodb.artifacts(),
-        dynamodb.launch_dynamodb,
-    )
+    return session_engine(pytestconfig, tmp_path_factory, DynamoDb())
 
 
 @pytest.fixture(scope="session")
-def dynamodb_url(dynamodb_engine: Engine) -> str:
+def dynamodb_url(dynamodb_engine: RunningEngine) -> str:
     """Return the URL of the session's DynamoDB with streams."""
     return dynamodb_engine.url
 
@@ -30,6 +25,4 @@ def dynamodb_url(dynamodb_engine: Engine) -> str:
 @pytest.fixture(scope="session")
 def sqs_url(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the URL of the session's SQS: name your own queues."""
-    return session_engine(
-        pytestconfig, tmp_path_factory, "sqs", elasticmq.artifacts(), elasticmq.launch_elasticmq
-    ).url
+    return session_engine(pytestconfig, tmp_path_factory, ElasticMq()).url

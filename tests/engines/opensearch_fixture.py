@@ -2,13 +2,11 @@
 
 import pytest
 
-from local.engines.opensearch import ARTIFACTS, launch_opensearch
+from local.engines.opensearch import OpenSearch
 from tests.engines.session_engine import session_engine
 
 
 @pytest.fixture(scope="session")
 def opensearch_url(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the URL of the session's node: name your own index, others use it too."""
-    return session_engine(
-        pytestconfig, tmp_path_factory, "opensearch", ARTIFACTS, launch_opensearch
-    ).url
+    return session_engine(pytestconfig, tmp_path_factory, OpenSearch()).url

@@ -8,12 +8,13 @@ from typing import Any
 
 from opensearchpy import OpenSearch
 
-from local.engines import dynamodb, elasticmq
+from local.engines.dynamodb import DATABASE, STREAM_INDEXES
+from local.engines.elasticmq import ElasticMq
+from local.engines.engine import RunningEngine, launch, place_for, wait_until_ready
 from local.engines.fetch import fetch_all
 from local.engines.java import choose_java
-from local.engines.places import place_for
 from local.engines.progress import FetchProgress
-from local.engines.ready import Engine, wait_until_ready
+from local.processes import Processes
 
 Client = Callable[[str, str], Any]
 
@@ -39,14 +40,14 @@ def test_dynamodb_streams_a_write(client: Client, dynamodb_url: str) -> None:
     assert record["dynamodb"]["NewImage"] == {"id": {"S": "a"}}
 
 
-def test_stream_records_are_indexed(dynamodb_engine: Engine) -> None:
+def test_stream_records_are_indexed(dynamodb_engine: RunningEngine) -> None:
     """R82: writes do not get slower with every stream record."""
-    database = dynamodb_engine.process.place.data / dynamodb.DATABASE
+    database = dynamodb_engine.place.data / DATABASE
     with closing(sqlite3.connect(database)) as connection:
         rows = connection.execute("SELECT name FROM sqlite_master WHERE tbl_name = 'us'")
         names = {name for (name,) in rows}
 
-    assert set(dynamodb.STREAM_INDEXES) < names
+    assert set(STREAM_INDEXES) < names
 
 
 def test_sqs_keeps_the_order_of_a_group(client: Client, sqs_url: str) -> None:
@@ -66,22 +67,17 @@ def test_sqs_keeps_the_order_of_a_group(client: Client, sqs_url: str) -> None:
 
 def test_region_and_account_of_the_queues_can_be_chosen(client: Client, tmp_path: Path) -> None:
     """R82: the ARNs match those of the template."""
-    engine = elasticmq.launch_elasticmq(
-        fetch_all(elasticmq.artifacts(), FetchProgress()),
-        choose_java(short_lived=True),
-        place_for("sqs", tmp_path, in_memory=False),
-        region="eu-central-1",
-        account="123456789012",
-    )
-    try:
+    kind = ElasticMq(region="eu-central-1", account="123456789012")
+    files = fetch_all(kind.artifacts, FetchProgress())
+    place = place_for(kind.key, tmp_path, in_memory=False)
+    with Processes() as processes:
+        engine = launch(kind, files, choose_java(short_lived=True), place, processes)
         wait_until_ready([engine], log=lambda _: None)
         sqs = client("sqs", engine.url)
         queue = sqs.create_queue(QueueName="plain")["QueueUrl"]
 
         assert queue_arn(sqs, queue) == "arn:aws:sqs:eu-central-1:123456789012:plain"
         assert queue == f"{engine.url}/123456789012/plain"
-    finally:
-        engine.process.stop()
 
 
 def test_opensearch_finds_the_nearest_vector(

@@ -15,7 +15,11 @@ import pytest
 from opensearchpy import OpenSearch
 
 from local.engines import EnginesRunningError, find_running, start_engines
-from local.engines.records import ProcessId, read_record, wait_for
+from local.engines.dynamodb import DynamoDb
+from local.engines.elasticmq import ElasticMq
+from local.engines.opensearch import OpenSearch as OpenSearchEngine
+from local.engines.records import read_record
+from local.processes import ProcessId, wait_for
 
 LIMIT_SECONDS = 30.0
 
@@ -84,9 +88,9 @@ def test_a_killed_owner_leaves_no_process_and_loses_no_data(
 
     with start_engines(folder, log=lambda _: None, short_lived=True) as engines:
         second = find_running(folder)
-        tables = client("dynamodb", engines.dynamodb_url).list_tables()["TableNames"]
-        queues = client("sqs", engines.sqs_url).list_queues().get("QueueUrls", [])
-        with search_client(engines.opensearch_url) as search:
+        tables = client("dynamodb", engines.url(DynamoDb)).list_tables()["TableNames"]
+        queues = client("sqs", engines.url(ElasticMq)).list_queues().get("QueueUrls", [])
+        with search_client(engines.url(OpenSearchEngine)) as search:
             document = search.get(index="kept", id="a")["_source"]
         assert engines.ended() == ()
 

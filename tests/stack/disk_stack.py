@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 from local import background
-from local.engines.records import ProcessId, Record, read_record
+from local.engines.records import Record, read_record
+from local.processes import ProcessId
 from ops.stack import local_deployment
 from tests.stack.articles import Articles, until
 
@@ -45,7 +46,7 @@ class DiskStack:
     def kill(self, victim: str) -> None:
         """Kill the stack's process or one engine, and wait until no process of it is left."""
         record = self._record()
-        engines = {one.name: one.engine for one in record.engines}
+        engines = {one.name: one.process for one in record.engines}
         dying = record.owner if victim == OWNER else engines[victim]
         os.kill(dying.pid, signal.SIGKILL)
         # A stack that lost one of its engines stops by itself.

@@ -8,8 +8,8 @@ import pytest
 
 from local.aws_client import local_client
 from local.endpoint import AwsEndpoint, EngineUrls
-from local.engines.records import wait_for
 from local.mapping_states import RunnerMappings
+from local.processes import wait_for
 from local.runner.runner import Runner
 from local.specs import QueueMappingSpec, StackSpec
 from tests.unit.local.runner.conftest import NOWHERE, sample_function, sample_place

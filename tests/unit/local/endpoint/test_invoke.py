@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local.endpoint import AwsEndpoint
-from local.engines.records import wait_for
+from local.processes import wait_for
 from local.runner.runner import Runner
 from tests.unit.local.runner.conftest import sample_function, sample_place
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from local.engines.artifacts import Artifact
+from local.engines.fetch import Artifact
 
 
 @dataclass

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from local.engines import dynamodb, elasticmq, opensearch
-from local.engines.artifacts import Artifact, repository_url
+from local.engines import ENGINES
+from local.engines.fetch import Artifact, repository_url
 
 
 def test_a_coordinate_names_its_path_in_the_repository() -> None:
@@ -17,7 +17,7 @@ def test_a_coordinate_names_its_path_in_the_repository() -> None:
 
 def test_every_file_of_every_engine_is_pinned_by_content() -> None:
     """R82: no file without a sha256."""
-    engines = (opensearch.ARTIFACTS, dynamodb.artifacts(), elasticmq.artifacts())
+    engines = [engine.artifacts for engine in ENGINES]
 
     assert [len(artifacts) for artifacts in engines] == [3, 84, 39]
     for artifact in (artifact for artifacts in engines for artifact in artifacts):

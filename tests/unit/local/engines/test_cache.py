@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from local.engines.cache import cache_folder
+from local.engines.fetch import cache_folder
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from local.engines.artifacts import Artifact
 from local.engines.errors import ChecksumError, FetchError
-from local.engines.fetch import fetch_all
+from local.engines.fetch import Artifact, fetch_all
 from local.engines.progress import FetchProgress
 from tests.unit.local.engines.mirror import Mirror
 
@@ -158,7 +157,7 @@ def test_two_processes_fetch_a_file_together_once(mirror: Mirror) -> None:
     artifact = mirror.hold("a", CONTENT)
     mirror.may_answer.clear()
     program = (
-        "from local.engines.artifacts import Artifact\n"
+        "from local.engines.fetch import Artifact\n"
         "from local.engines.fetch import fetch_all\n"
         "from local.engines.progress import FetchProgress\n"
         "print('begun', flush=True)\n"

@@ -10,7 +10,6 @@ import pytest
 
 from local.engines.records import (
     EngineRecord,
-    ProcessId,
     Record,
     drop_record,
     end_leftovers,
@@ -18,8 +17,10 @@ from local.engines.records import (
     read_record,
     stop_running,
 )
+from local.processes import ProcessId
 
 MYSELF = ProcessId.of(os.getpid())
+EARLIER = ProcessId(MYSELF.pid, MYSELF.started - 60)  # gave its pid away
 
 
 @pytest.fixture
@@ -32,7 +33,8 @@ def sleeper() -> Iterator["subprocess.Popen[bytes]"]:
 
 def record_of(owner: ProcessId, *engines: ProcessId) -> Record:
     """Make a record of an owner and its engines."""
-    return Record(owner, tuple(EngineRecord("engine", "http://x", e, e) for e in engines))
+    entries = (EngineRecord("engine", "http://x", engine) for engine in engines)
+    return Record(owner, ProcessId.of(0), tuple(entries))
 
 
 def test_running_engines_are_found(tmp_path: Path) -> None:
@@ -45,7 +47,7 @@ def test_running_engines_are_found(tmp_path: Path) -> None:
 
 def test_a_pid_that_was_given_away_again_is_not_the_owner(tmp_path: Path) -> None:
     """R82: stale records are recognised by pid and start time."""
-    record_of(ProcessId(MYSELF.pid, "another time")).write(tmp_path)
+    record_of(EARLIER).write(tmp_path)
 
     assert find_running(tmp_path) is None
 
@@ -74,8 +76,7 @@ def test_what_a_dead_owner_left_is_ended(
     sleeper: "subprocess.Popen[bytes]", tmp_path: Path
 ) -> None:
     """R82: a start after a crash waits for the engines of the dead owner, then kills them."""
-    dead = ProcessId(MYSELF.pid, "another time")
-    record_of(dead, ProcessId.of(sleeper.pid), dead).write(tmp_path)
+    record_of(EARLIER, ProcessId.of(sleeper.pid), EARLIER).write(tmp_path)
 
     end_leftovers(tmp_path, wait_seconds=0.1)
 

@@ -17,6 +17,6 @@ if __name__ == "__main__":
     call(runner, {})
     busy = threading.Thread(target=call, args=(runner, {"do": "spawn"}), name="busy", daemon=True)
     busy.start()
-    sys.stdout.write(f"{runner.pids('sample')[0]} {runner.nursery_pid}\n")
+    sys.stdout.write(f"{runner.pids('sample')[0]} {runner.supervisor_pid}\n")
     sys.stdout.flush()
     sys.stdin.read()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from local.engines.records import wait_for
+from local.processes import wait_for
 from local.runner.asynchronous import AsynchronousInvocations
 from local.runner.invocation import Invocation, exited, failed, throttled
 

@@ -5,7 +5,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from local.engines.records import ProcessId, wait_for
+from local.processes import ProcessId, wait_for
 from tests.unit.local.runner.conftest import StartFunction, call
 
 LIMIT_SECONDS = 20.0

@@ -3,7 +3,7 @@
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from random import Random
 
-from local.engines.records import wait_for
+from local.processes import wait_for
 from tests.unit.local.runner.conftest import StartFunction, call
 
 LIMIT_SECONDS = 20.0

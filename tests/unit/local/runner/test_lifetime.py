@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from local.engines.records import ProcessId, wait_for
+from local.processes import ProcessId, wait_for
 from tests.unit.local.runner.conftest import StartFunction, call
 
 LIMIT_SECONDS = 20.0
@@ -33,10 +33,10 @@ def owner(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
 
 
 def family(owner: "subprocess.Popen[str]", folder: Path) -> list[ProcessId]:
-    """Return the function's process, what it started, and the nursery."""
+    """Return the function's process, what it started, and the supervisor."""
     assert owner.stdout is not None
-    function, nursery = map(int, owner.stdout.readline().split())
-    return [ProcessId.of(pid) for pid in (function, child_of_function(folder), nursery)]
+    function, supervisor = map(int, owner.stdout.readline().split())
+    return [ProcessId.of(pid) for pid in (function, child_of_function(folder), supervisor)]
 
 
 def child_of_function(folder: Path) -> int:
@@ -51,7 +51,7 @@ def child_of_function(folder: Path) -> int:
 def test_killing_the_runner_ends_everything(
     owner: "subprocess.Popen[str]", tmp_path: Path, number: signal.Signals
 ) -> None:
-    """R82: the function, what it started and the nursery are gone."""
+    """R82: the function, what it started and the supervisor are gone."""
     processes = family(owner, tmp_path)
 
     owner.send_signal(number)
@@ -59,7 +59,7 @@ def test_killing_the_runner_ends_everything(
     assert are_gone(processes)
 
 
-def test_a_killed_nursery_ends_the_run_as_a_crash(
+def test_a_killed_supervisor_ends_the_run_as_a_crash(
     start_function: StartFunction, tmp_path: Path
 ) -> None:
     """R82: nobody waits for a process that cannot answer any more, and the next run works."""
@@ -69,7 +69,7 @@ def test_a_killed_nursery_ends_the_run_as_a_crash(
     with ThreadPoolExecutor(1) as caller:
         run = caller.submit(call, runner, {"do": "spawn"})
         processes = [ProcessId.of(pid), ProcessId.of(child_of_function(tmp_path))]
-        os.kill(runner.nursery_pid, signal.SIGKILL)
+        os.kill(runner.supervisor_pid, signal.SIGKILL)
 
         assert are_gone(processes)
         error = run.result(LIMIT_SECONDS).error
@@ -82,7 +82,7 @@ def test_stop_leaves_no_process(start_function: StartFunction) -> None:
     """R82: an idle process ends with its runner."""
     runner = start_function()
     processes = [ProcessId.of(call(runner, {}).result["pid"])]
-    processes.append(ProcessId.of(runner.nursery_pid))
+    processes.append(ProcessId.of(runner.supervisor_pid))
 
     runner.stop()
 

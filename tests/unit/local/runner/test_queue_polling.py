@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from local.engines.records import wait_for
+from local.processes import wait_for
 from local.runner.invocation import Invocation
 from local.runner.mapping import Wiring
 from local.runner.queue_mapping import QueueMapping

@@ -4,7 +4,7 @@ import json
 import time
 from pathlib import Path
 
-from local.engines.records import wait_for
+from local.processes import wait_for
 from local.specs import ScheduleSpec
 from tests.unit.local.runner.conftest import StartFunction, call
 

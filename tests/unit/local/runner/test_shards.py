@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from local.engines.records import wait_for
+from local.processes import wait_for
 from local.runner.invocation import Invocation, throttled
 from local.runner.mapping import Wiring
 from local.runner.stream_mapping import StreamMapping

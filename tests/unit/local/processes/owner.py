@@ -1,4 +1,4 @@
-"""A process that owns one small engine, for tests that kill it: `python -m ... FOLDER [USER]`."""
+"""A process that owns one small child, for tests that kill it: `python -m ... FOLDER MODE`."""
 
 import os
 import signal
@@ -6,39 +6,39 @@ import sys
 import threading
 from pathlib import Path
 
-from local.engines.places import Place
-from local.engines.supervise import EngineProcess, Job
+from local.processes import Process, Processes, Program
 
-# The engine starts a process of its own, which must not survive either.
+# The child starts a process of its own, which must not survive either.
 COMMAND = ("/bin/sh", "-c", "sleep 600 & echo $!; wait")
 
 
 def main(folder: Path, mode: str) -> None:
-    """Start the engine in a thread that ends, tell every pid, stop when told or interrupted."""
+    """Start the child in a thread that ends, write every pid, stop when asked or interrupted."""
     # A shell's background job inherits that Ctrl-C is ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    log = folder / "engine.log"
+    log = folder / "child.log"
     log.touch()
     user = 65534 if mode == "as-nobody" else None
-    job = Job("engine", COMMAND, Place(folder, log), user, grace_seconds=1.0)
-    started: list[EngineProcess] = []
+    program = Program(COMMAND, folder, {"PATH": "/usr/bin:/bin"}, log, user, grace_seconds=1.0)
+    processes = Processes()
+    started: list[Process] = []
     # The kernel's own "die with your parent" means the parent thread: this one ends at once.
-    thread = threading.Thread(target=lambda: started.append(EngineProcess(job)))
+    thread = threading.Thread(target=lambda: started.append(processes.start(program)))
     thread.start()
     thread.join()
-    engine = started[0]
+    child = started[0]
     holder = fork_a_child_that_keeps_every_pipe_open() if mode == "with-forked-child" else 0
     while not (grandchild := log.read_text().strip()):
         pass
     try:
-        tell(f"{engine.watcher_pid} {engine.pid} {grandchild} {holder}")
+        write(f"{processes.supervisor_pid} {child.pid} {grandchild} {holder}")
         sys.stdin.readline()
     except KeyboardInterrupt:
-        tell("interrupted")
-    engine.stop()
+        write("interrupted")
+    processes.close()
 
 
-def tell(line: str) -> None:
+def write(line: str) -> None:
     """Write a line to the test."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
