@@ -178,7 +178,7 @@ def test_a_child_that_ignores_sigterm_is_killed(processes: Processes, tmp_path: 
 def test_a_child_with_a_grace_ends_by_sigterm(processes: Processes, tmp_path: Path) -> None:
     """R82: an engine has the time to close its files."""
     ends: list[int] = []
-    program = make_program(tmp_path, "/bin/sleep", "600", grace_seconds=600)
+    program = make_program(tmp_path, "/bin/sleep", "600", grace_seconds=2 * LIMIT_SECONDS)
     child = processes.start(program, ends.append)
 
     child.stop()
