@@ -13,8 +13,7 @@ from functions.index_setup.ensure import ensure_index
 from functions.index_setup.handler import Request as IndexRequest
 from local.aws_client import local_client
 from local.specs import QueueSpec, StackSpec, TableSpec
-from local.template.references import unknown_stream_arn
-from local.template.site import Site
+from local.template.references import Site, unknown_stream_arn
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

@@ -31,7 +31,7 @@ from local.resources import create_indexes, create_resources
 from local.runner.place import CHECKOUT, RunnerPlace
 from local.runner.runner import Runner
 from local.specs import StackSpec
-from local.template.site import Site
+from local.template.references import Site
 from local.template.stack import read_stack
 from local.template.stage import MINILM, LocalAddresses, LocalModel
 from local.template.synthesis import local_template

@@ -1,15 +1,15 @@
-"""Invocations nobody waits for: run again after an error or a throttle, as Lambda does.
+"""Invocations without a waiting caller, from the API or a schedule; retried as Lambda does.
 
 https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html
 """
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Event, Lock, Thread
 
-from local.runner.backoff import Backoff
-from local.runner.mapping import Invoke
+from local.runner.mapping import Backoff, Invoke
+from local.specs import ScheduleSpec
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +24,6 @@ class AsynchronousInvocations:
     """Events on their way to functions, each in a thread of its own."""
 
     def __init__(self, stop: Event, retry_seconds: Sequence[float] = RETRY_SECONDS) -> None:
-        """Wait so long before each retry; give everything up when told to stop."""
         self._stop = stop
         self._retry_seconds = retry_seconds
         self._lock = Lock()
@@ -35,7 +34,7 @@ class AsynchronousInvocations:
         thread = Thread(target=self._run, args=(function, invoke, event), daemon=True)
         with self._lock:
             self._threads = {known for known in self._threads if known.is_alive()} | {thread}
-            # Under the lock, so that nobody takes it for one that has ended.
+            # Under the lock, so that it is not dropped as one that has ended.
             thread.start()
 
     def join(self) -> None:
@@ -61,3 +60,30 @@ class AsynchronousInvocations:
                 break
             self._stop.wait(wait_seconds)
         logger.error("%s: an event was given up: %.200s", function, event.decode(errors="replace"))
+
+
+class Schedule:
+    """One rule: fires at its rate, first a whole interval after its start.
+
+    https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-create-rule-schedule.html
+    """
+
+    def __init__(self, spec: ScheduleSpec, fire: Callable[[bytes], None], stop: Event) -> None:
+        self._spec = spec
+        self._fire = fire
+        self._stop = stop
+        self._thread = Thread(target=self._run, name=spec.rule, daemon=True)
+
+    def start(self) -> None:
+        """Begin to wait for the first time; a disabled rule never fires."""
+        if self._spec.enabled:
+            self._thread.start()
+
+    def join(self) -> None:
+        """Wait for its end, after the stop event."""
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._spec.every_seconds):
+            self._fire(self._spec.payload.encode())

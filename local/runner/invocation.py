@@ -1,7 +1,7 @@
 """What one invocation of a function came to, in the words that Lambda uses."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,3 +81,44 @@ def error_answer(request_id: str, payload: bytes) -> Invocation:
 
 def _signal_name(number: int) -> str:
     return {9: "killed", 15: "terminated", 11: "segmentation fault"}.get(number, str(number))
+
+
+def failed_items(
+    invocation: Invocation, items: Sequence[str], *, reports_failures: bool
+) -> frozenset[str]:
+    """Return the ids of a batch that failed: none, some, or all where the answer is not valid.
+
+    https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
+    """
+    everything = frozenset(items)
+    if invocation.error is not None:
+        return everything
+    if not reports_failures:
+        return frozenset()
+    try:
+        reported = _reported(invocation.result)
+    except ValueError:
+        return everything
+    return reported if reported <= everything else everything
+
+
+def _reported(answer: Any) -> frozenset[str]:
+    """Return the reported ids; raise ValueError where the answer has another shape."""
+    if answer is None:
+        return frozenset()
+    if not isinstance(answer, dict):
+        raise ValueError("the answer is no object")
+    # null, an empty list and no list at all are success.
+    failures = answer.get("batchItemFailures")
+    if failures is None:
+        return frozenset()
+    if not isinstance(failures, list):
+        raise ValueError("batchItemFailures is no list")
+    return frozenset(_identifier(failure) for failure in failures)
+
+
+def _identifier(failure: Any) -> str:
+    identifier = failure.get("itemIdentifier") if isinstance(failure, dict) else None
+    if not isinstance(identifier, str):
+        raise ValueError("itemIdentifier is missing")
+    return identifier

@@ -10,9 +10,15 @@ from threading import Semaphore, Thread
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from local.runner.backoff import Backoff
-from local.runner.batch_response import failed_items
-from local.runner.mapping import SWITCH_SECONDS, Record, Wiring, event_of, split_by_payload
+from local.runner.invocation import failed_items
+from local.runner.mapping import (
+    SWITCH_SECONDS,
+    Backoff,
+    Record,
+    Wiring,
+    event_of,
+    split_by_payload,
+)
 from local.runner.queue_source import QueueSource
 from local.specs import QueueMappingSpec
 
@@ -26,7 +32,6 @@ class QueueMapping:
     """One poller that feeds up to MaximumConcurrency invocations."""
 
     def __init__(self, spec: QueueMappingSpec, wiring: Wiring) -> None:
-        """Be ready to start."""
         self.spec = spec
         self.wiring = wiring
         self._source = QueueSource(spec, wiring)
@@ -102,13 +107,7 @@ class QueueMapping:
         ids = [record["messageId"] for record in part]
         invocation = self.wiring.invoke(event_of(part))
         failed = failed_items(invocation, ids, reports_failures=self.spec.reports_failures)
-        self.wiring.counter.add(
-            batches=1,
-            messages=len(part),
-            failures=len(failed),
-            errors=invocation.error is not None and not invocation.is_throttled,
-            throttles=invocation.is_throttled,
-        )
+        self.wiring.counter.add_run(invocation, len(part), len(failed))
         self._source.delete([record for record in part if record["messageId"] not in failed])
         if invocation.error is None:
             self._failing.reset()

@@ -7,15 +7,13 @@ from functools import partial
 from random import Random
 
 from local.processes import Processes
-from local.runner.asynchronous import RETRY_SECONDS, AsynchronousInvocations
-from local.runner.counts import MappingCounts
+from local.runner.asynchronous import RETRY_SECONDS, AsynchronousInvocations, Schedule
 from local.runner.execution import Execution
 from local.runner.function_pool import FunctionPool
 from local.runner.invocation import Invocation
-from local.runner.mapping import Wiring
+from local.runner.mapping import MappingCounts, Wiring
 from local.runner.place import RunnerPlace
 from local.runner.queue_mapping import QueueMapping
-from local.runner.schedule import Schedule
 from local.runner.stream_mapping import StreamMapping
 from local.runner.switches import Switches
 from local.specs import FunctionSpec, QueueMappingSpec, ScheduleSpec, StreamMappingSpec

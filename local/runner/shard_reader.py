@@ -7,15 +7,11 @@ from datetime import UTC, datetime
 from threading import Thread
 
 from local.aws_client import local_arn
-from local.runner.backoff import Backoff
-from local.runner.batch_response import failed_items
-from local.runner.failed_records import EXHAUSTED, TOO_OLD, FailedRecords
-from local.runner.invocation import Invocation
-from local.runner.mapping import SWITCH_SECONDS, Record, event_of, split_by_payload
-from local.runner.shard import Shard
-from local.runner.shard_source import ShardSource
+from local.runner.invocation import failed_items
+from local.runner.mapping import SWITCH_SECONDS, Backoff, Record, event_of, split_by_payload
+from local.runner.shard import Shard, ShardSource
 from local.runner.stream_batch import Discard, Part, Split, after_failure, too_old
-from local.runner.stream_event import sequence_number
+from local.runner.stream_event import EXHAUSTED, TOO_OLD, FailedRecords, sequence_number
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +20,6 @@ class ShardReader:
     """One shard, one batch at a time, in order."""
 
     def __init__(self, shard: Shard) -> None:
-        """Be ready to start."""
         self._shard = shard
         self._spec = shard.spec
         self._wiring = shard.wiring
@@ -41,7 +36,7 @@ class ShardReader:
 
     def _run(self) -> None:
         while not self._wiring.stop.is_set():
-            # Before the look at the switch, so that nobody takes us for resting after it.
+            # Before the switch is read, so that we never count as resting while we work.
             self.is_at_rest = False
             if not self._wiring.switch.is_on:
                 self.is_at_rest = True
@@ -51,7 +46,7 @@ class ShardReader:
                 if self._step():
                     return
             except Exception:
-                # The engine is away, or whatever it is: nothing is lost behind the checkpoint.
+                # Such as an engine that is away: nothing is lost behind the checkpoint.
                 logger.exception("%s is read again from its checkpoint", self._shard.name)
                 self._source.restart()
                 self._unreachable.wait(self._wiring.stop)
@@ -94,7 +89,7 @@ class ShardReader:
         invocation = self._wiring.invoke(event_of(part.records))
         self._last_request = invocation.request_id
         failed = failed_items(invocation, numbers, reports_failures=self._spec.reports_failures)
-        self._count(invocation, len(numbers), len(failed))
+        self._wiring.counter.add_run(invocation, len(numbers), len(failed))
         if not failed:
             self._failing.reset()
             self._done(part.records)
@@ -138,12 +133,3 @@ class ShardReader:
             )
         self._wiring.counter.add(discarded=len(part.records))
         self._done(part.records)
-
-    def _count(self, invocation: Invocation, records: int, failures: int) -> None:
-        self._wiring.counter.add(
-            batches=1,
-            messages=records,
-            failures=failures,
-            errors=invocation.error is not None and not invocation.is_throttled,
-            throttles=invocation.is_throttled,
-        )

@@ -1,16 +1,25 @@
-"""A DynamoDB stream record as Lambda gives it to a function.
+"""What Lambda makes of stream records: the function's event, and the record of what failed.
 
 https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html
+https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html
 """
 
 import base64
-from collections.abc import Mapping
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
-Record = Mapping[str, Any]
+from local.aws_client import REGION
+from local.runner.mapping import Record, event_of
+
+EXHAUSTED = "RetryAttemptsExhausted"
+TOO_OLD = "RecordAgeExceeded"
 
 
-def stream_record(record: Mapping[str, Any], *, arn: str, region: str) -> Record:
+def stream_record(record: Mapping[str, Any], *, arn: str) -> Record:
     """Return the record of the event for a record of the streams API."""
     data = dict(record["dynamodb"])
     # The stream knows the second only.
@@ -23,7 +32,7 @@ def stream_record(record: Mapping[str, Any], *, arn: str, region: str) -> Record
         "eventName": record["eventName"],
         "eventVersion": record.get("eventVersion", "1.1"),
         "eventSource": "aws:dynamodb",
-        "awsRegion": region,
+        "awsRegion": REGION,
         "dynamodb": data,
         "eventSourceARN": arn,
     }
@@ -58,3 +67,56 @@ def _plain(value: Mapping[str, Any]) -> Mapping[str, Any]:
         case "M":
             return {kind: {name: _plain(item) for name, item in content.items()}}
     return {kind: content}
+
+
+@dataclass(frozen=True)
+class FailedRecords:
+    """Records that the mapping gives up, and why."""
+
+    records: Sequence[Record]
+    condition: str
+    invocations: int
+    request_id: str
+    function_arn: str
+    mapping_id: str
+    stream_arn: str
+    shard_id: str
+
+    def key(self, now: datetime) -> str:
+        """Return the key of the object."""
+        stamp = now.strftime("%Y/%m/%d/%Y-%m-%dT%H.%M.%S")
+        return f"aws/lambda/{self.mapping_id}/{self.shard_id}/{stamp}-{uuid.uuid4()}"
+
+    def body(self, now: datetime) -> bytes:
+        """Return the content of the object; the whole event is in it, as text."""
+        first, last = self.records[0], self.records[-1]
+        record: dict[str, Any] = {
+            "requestContext": {
+                "requestId": self.request_id,
+                "functionArn": self.function_arn,
+                "condition": self.condition,
+                "approximateInvokeCount": self.invocations,
+            },
+            "responseContext": {
+                "statusCode": 200,
+                "executedVersion": "$LATEST",
+                "functionError": "Unhandled",
+            },
+            "version": "1.0",
+            "timestamp": now.strftime("%Y-%m-%dT%H:%M:%S.") + f"{now.microsecond // 1000:03d}Z",
+            "DDBStreamBatchInfo": {
+                "shardId": self.shard_id,
+                "startSequenceNumber": sequence_number(first),
+                "endSequenceNumber": sequence_number(last),
+                "approximateArrivalOfFirstRecord": _arrival(first),
+                "approximateArrivalOfLastRecord": _arrival(last),
+                "batchSize": len(self.records),
+                "streamArn": self.stream_arn,
+            },
+            "payload": event_of(self.records).decode(),
+        }
+        return json.dumps(record).encode()
+
+
+def _arrival(record: Record) -> str:
+    return datetime.fromtimestamp(created_seconds(record), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -5,10 +5,8 @@ from collections.abc import Mapping
 from threading import Thread
 from typing import Any
 
-from local.runner.backoff import Backoff
-from local.runner.checkpoint import Checkpoint
-from local.runner.mapping import SWITCH_SECONDS, Wiring
-from local.runner.shard import TRIM_HORIZON, Shard
+from local.runner.mapping import SWITCH_SECONDS, Backoff, Wiring
+from local.runner.shard import TRIM_HORIZON, Checkpoint, Shard
 from local.runner.shard_reader import ShardReader
 from local.specs import StreamMappingSpec
 
@@ -22,7 +20,6 @@ class StreamMapping:
     """The shards of one table's stream, and who reads them."""
 
     def __init__(self, spec: StreamMappingSpec, wiring: Wiring) -> None:
-        """Be ready to start."""
         self.spec = spec
         self.wiring = wiring
         place = wiring.place
@@ -82,7 +79,7 @@ class StreamMapping:
         table = self._dynamodb.describe_table(TableName=self.spec.table)["Table"]
         stream = table["LatestStreamArn"]
         shards = self._shards(stream)
-        # A shard that came while nobody looked was written after our start: from its beginning.
+        # A shard that came between two looks was written after our start: from its beginning.
         start = TRIM_HORIZON if self._checkpoint.knows(stream) else self.spec.starting_position
         self._checkpoint.begin(stream, shards)
         for shard, parent in shards.items():

@@ -1,15 +1,56 @@
-"""What Ref and Fn::GetAtt give for each resource type, as AWS documents it for that type."""
+"""What Ref and Fn::GetAtt give for each resource type, and the physical names behind them."""
 
+import hashlib
+import re
+import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from local.aws_client import local_arn
+from local.aws_client import ACCOUNT, REGION, local_arn
 from local.template.intrinsics import TemplateError, resolve
-from local.template.names import NAME_PROPERTIES, mapping_id, physical_names
-from local.template.site import Site
 
+# The CDK ends a logical id with eight digits that tell equal names apart.
+_HASH = re.compile(r"[0-9A-F]{8}$")
+_WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+# The shortest limit of all that are named here: buckets and functions take about this many.
+_CHARACTERS = 63
+
+NAME_PROPERTIES = {
+    "AWS::DynamoDB::Table": "TableName",
+    "AWS::Events::Rule": "Name",
+    "AWS::Lambda::Function": "FunctionName",
+    "AWS::S3::Bucket": "BucketName",
+    "AWS::SNS::Topic": "TopicName",
+    "AWS::SQS::Queue": "QueueName",
+    "AWS::SecretsManager::Secret": "Name",
+}
 # A stream gets its label when the table is made; until then this one stands for it.
 UNKNOWN_STREAM = "not-made-yet"
+
+
+@dataclass(frozen=True)
+class Site:
+    """What CloudFormation's pseudo parameters stand for here."""
+
+    stack: str
+    endpoint_url: str
+
+    def queue_url(self, name: str) -> str:
+        """Return where a queue's calls go: to the one endpoint."""
+        return f"{self.endpoint_url.rstrip('/')}/{ACCOUNT}/{name}"
+
+    def pseudo_parameters(self) -> dict[str, str]:
+        """Return the values of AWS::Region and its like."""
+        return {
+            "AWS::AccountId": ACCOUNT,
+            "AWS::Partition": "aws",
+            "AWS::Region": REGION,
+            "AWS::StackId": local_arn("cloudformation", f"stack/{self.stack}/{self.stack}"),
+            "AWS::StackName": self.stack,
+            "AWS::URLSuffix": "amazonaws.com",
+        }
+
 
 _Attribute = Callable[[Site, str], str]
 
@@ -85,7 +126,7 @@ class TemplateReferences:
             return self.ref(logical_id)
         found = _ATTRIBUTES.get(kind, {}).get(name)
         if found is None and name == "Arn":
-            # Roles, keys, log groups: nobody asks for them here, but functions name them.
+            # Roles, keys, log groups: they are not made here, but functions name them.
             return local_arn(kind.split("::")[1].lower(), self.name(logical_id))
         if found is None:
             raise TemplateError(
@@ -97,3 +138,32 @@ class TemplateReferences:
         if logical_id not in self._resources:
             raise TemplateError(f"{logical_id} is neither a resource nor a parameter with a value")
         return self._resources[logical_id]
+
+
+def physical_names(stack: str, resources: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Name every resource that the template leaves unnamed."""
+    names: dict[str, str] = {}
+    taken: set[tuple[str, str]] = set()
+    for logical_id, resource in resources.items():
+        kind = resource["Type"]
+        suffix = ".fifo" if resource.get("Properties", {}).get("FifoQueue") else ""
+        name = _readable(stack, _HASH.sub("", logical_id) or logical_id, suffix)
+        if (kind, name) in taken:
+            name = _readable(stack, logical_id, suffix)
+        taken.add((kind, name))
+        names[logical_id] = name
+    return names
+
+
+def mapping_id(stack: str, logical_id: str) -> str:
+    """Give an event source mapping the kind of id that Lambda would, the same every time."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"embedq:{stack}:{logical_id}"))
+
+
+def _readable(stack: str, words: str, suffix: str) -> str:
+    name = f"{stack}-{_WORD_START.sub('-', words).lower()}"
+    limit = _CHARACTERS - len(suffix)
+    if len(name) > limit:
+        digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+        name = f"{name[: limit - 9].rstrip('-')}-{digest}"
+    return name + suffix

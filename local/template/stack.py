@@ -5,14 +5,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from local.specs import StackSpec
-from local.template.functions import function_spec
 from local.template.intrinsics import TemplateError, resolve
-from local.template.mappings import queue_mapping_spec, reads_a_queue, stream_mapping_spec
-from local.template.queues import queue_spec
-from local.template.references import TemplateReferences
-from local.template.schedules import schedule_specs
-from local.template.site import Site
-from local.template.tables import table_spec
+from local.template.references import Site, TemplateReferences
+from local.template.resource_specs import (
+    function_spec,
+    queue_mapping_spec,
+    queue_spec,
+    reads_a_queue,
+    schedule_specs,
+    stream_mapping_spec,
+    table_spec,
+)
 
 TABLE = "AWS::DynamoDB::Table"
 QUEUE = "AWS::SQS::Queue"

@@ -10,7 +10,7 @@ from functions.adapters.s3_failed_changes import S3FailedChanges
 from functions.core.failed_batch import UnreadableBatchError
 from functions.sweep.ports import FailedChanges
 from local.memory.table import MemoryFailedChanges, MemoryTable
-from local.runner.failed_records import EXHAUSTED, FailedRecords
+from local.runner.stream_event import EXHAUSTED, FailedRecords
 from tests.builders import NOW_MS, make_source
 from tests.contract.engines import aws_client
 

@@ -16,7 +16,7 @@ from functions.core.ledger_row import LedgerRow, Status
 from functions.sweep import handler
 from functions.sweep.holds import QUIET_WAITING
 from functions.sweep.process import SweepError, UnknownJobError
-from local.runner.failed_records import EXHAUSTED, FailedRecords
+from local.runner.stream_event import EXHAUSTED, FailedRecords
 from tests.builders import make_row, make_source, make_target
 from tests.contract.ledger_engines import ledger_table
 from tests.contract.test_failed_changes import AT

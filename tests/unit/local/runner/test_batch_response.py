@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from local.runner.batch_response import failed_items
-from local.runner.invocation import Invocation, throttled, timed_out
+from local.runner.invocation import Invocation, failed_items, throttled, timed_out
 
 ALL, NONE = {"a", "b", "c"}, set[str]()
 

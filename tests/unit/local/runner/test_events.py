@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from local.runner.mapping import event_of, split_by_payload
-from local.runner.queue_event import queue_record
+from local.runner.queue_source import queue_record
 from local.runner.stream_event import stream_record
 
 
@@ -26,7 +26,7 @@ def test_a_message_with_attributes() -> None:
         },
     }
 
-    record = queue_record(message, arn="arn:aws:sqs:us-east-1:000000000000:q", region="us-east-1")
+    record = queue_record(message, arn="arn:aws:sqs:us-east-1:000000000000:q")
 
     assert record == {
         "messageId": "id",
@@ -68,7 +68,7 @@ def test_a_record_that_time_to_live_removed() -> None:
         },
     }
 
-    event = stream_record(record, arn="arn", region="us-east-1")
+    event = stream_record(record, arn="arn")
 
     assert event["userIdentity"] == {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
     assert event["dynamodb"]["ApproximateCreationDateTime"] == 1767225601

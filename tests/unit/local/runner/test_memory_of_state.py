@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from local.runner.checkpoint import Checkpoint
+from local.runner.shard import Checkpoint
 from local.runner.switches import Switches
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from local.template.names import mapping_id, physical_names
+from local.template.references import mapping_id, physical_names
 
 
 def test_names_are_readable_and_without_the_ids_hash() -> None:
