@@ -1,4 +1,4 @@
-"""The stack in the background: found, started and ended by whoever asks.
+"""The stack in the background: found, started and stopped by commands.
 
 Light to import: the stack itself runs in a process of its own, `local.daemon`.
 """
@@ -15,7 +15,7 @@ from local.engines.records import find_running, stop_running
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 FOLDER = CHECKOUT / ".local"
-# Emptied by each demo, so that every one tells the same story.
+# Emptied by each demo, so that every one shows the same.
 DEMO_FOLDER = FOLDER / "demo"
 # An index holds vectors of one model only.
 HASHED_FOLDER = FOLDER / "hashed"
@@ -38,7 +38,7 @@ class Running:
 
 
 class NotStartedError(Exception):
-    """The stack did not come up; the message tells the last lines of its log."""
+    """The stack did not come up; the message names its log."""
 
 
 def find(folder: Path) -> Running | None:
@@ -87,13 +87,13 @@ def up(
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    told = 0
+    shown = 0
     deadline = time.monotonic() + START_SECONDS
     try:
         while not (folder / STATE).exists():
-            told = _tell_new(log, told, say)
+            shown = _show_new(log, shown, say)
             if process.poll() is not None or time.monotonic() > deadline:
-                _tell_new(log, told, say)
+                _show_new(log, shown, say)
                 raise NotStartedError(f"the stack did not start: see {log}")
             time.sleep(LOOK_SECONDS)
     except BaseException:
@@ -101,7 +101,7 @@ def up(
         process.terminate()
         process.wait(60)
         raise
-    _tell_new(log, told, say)
+    _show_new(log, shown, say)
     found = find(folder)
     if found is None:
         raise NotStartedError(f"the stack ended as soon as it was ready: see {log}")
@@ -114,8 +114,8 @@ def down(folder: Path) -> bool:
     return stop_running(folder / ENGINES)
 
 
-def _tell_new(log: Path, told: int, say: Callable[[str], None]) -> int:
+def _show_new(log: Path, shown: int, say: Callable[[str], None]) -> int:
     lines = log.read_text(errors="replace").splitlines()
-    for line in lines[told:]:
+    for line in lines[shown:]:
         say(line)
     return len(lines)

@@ -1,6 +1,6 @@
 """The local stack as a program: `up` starts it in the background, `down` ends it.
 
-It tells that it is ready by a file, and takes everything with it when it ends.
+It writes a file when it is ready, and ends everything that it started.
 """
 
 import signal
@@ -17,7 +17,7 @@ LOOK_SECONDS = 1.0
 
 
 def main() -> int:
-    """Run the stack until told to end."""
+    """Run the stack until a signal ends it."""
     folder, vectors = Path(sys.argv[1]), sys.argv[2]
     short_lived = "--short-lived" in sys.argv
     ended = threading.Event()

@@ -1,6 +1,6 @@
 """What the template says -> tables, queues, buckets, secrets and indexes, made where missing.
 
-Tables and indexes outlive a restart; queues, buckets and secrets are made anew by each one.
+Tables and indexes outlive a restart; queues, buckets and secrets are made again by each one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -75,7 +75,7 @@ def _table(dynamodb: "DynamoDBClient", table: TableSpec) -> "TableDescriptionTyp
     if _shape(found) != _shape(table.create):
         raise ResourceError(
             f"table {table.name} is there with other keys, indexes or stream than the template"
-            " has: remove the data folder to start anew, or bring the template back"
+            " has: remove the data folder to start again, or bring the template back"
         )
     return found
 

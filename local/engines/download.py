@@ -15,7 +15,7 @@ from local.engines.progress import FetchProgress
 
 CHUNK_BYTES = 256 * 1024
 STALL_SECONDS = 30.0
-# Each pause follows a try that brought nothing new; a try that did starts the list anew.
+# Each pause follows a try that brought nothing new; a try that did starts the list again.
 PAUSES_SECONDS = (0.5, 2.0, 5.0)
 PASSING_STATUS = frozenset({408, 429, 500, 502, 503, 504})
 RANGE_NOT_SATISFIABLE = 416
@@ -26,7 +26,7 @@ class _BrokenOffError(Exception):
 
 
 class _CancelledError(Exception):
-    """Another file failed, or Ctrl-C: nobody waits for this one any more."""
+    """Another file failed, or Ctrl-C: this one is no longer needed."""
 
 
 @dataclass(frozen=True)

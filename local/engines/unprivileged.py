@@ -1,4 +1,4 @@
-"""Root runs OpenSearch as `nobody`, who must be able to read the program and own its data."""
+"""Root runs OpenSearch as the user `nobody`, which must read the program and own its data."""
 
 import hashlib
 import os
@@ -34,14 +34,14 @@ def is_open_to_others(path: Path) -> bool:
 
 
 def program_folder() -> Path:
-    """Return where unpacked programs go: the cache, or for root a place that nobody can read."""
+    """Return where unpacked programs go: the cache, or a folder that `nobody` can read."""
     if not is_root() or is_open_to_others(cache_folder()):
         return cache_folder()
     return _shared_folder()
 
 
 def readable_copy(folder: Path, name: str) -> Path:
-    """Return the folder itself where nobody can read it, else a copy made once."""
+    """Return the folder itself where the user `nobody` can read it, else a copy made once."""
     if not is_root() or is_open_to_others(folder):
         return folder
     copy = program_folder() / name
@@ -99,7 +99,7 @@ def open_to_others(folder: Path) -> None:
 
 
 def hand_over(folder: Path) -> None:
-    """Give a folder and all in it to nobody, if we are root."""
+    """Give a folder and all in it to the user `nobody`, if we are root."""
     if is_root():
         for path in (folder, *folder.rglob("*")):
             os.chown(path, NOBODY, NOBODY, follow_symlinks=False)

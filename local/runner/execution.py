@@ -1,6 +1,6 @@
 """One execution environment: a process of the real runtime client that works one event at a time.
 
-Whatever happens to the process, the invocation it was working on ends, once.
+Whatever happens to the process, its invocation ends exactly once.
 """
 
 from collections.abc import Callable
@@ -8,15 +8,8 @@ from queue import Empty, SimpleQueue
 from threading import Event, Lock
 
 from local.processes import Process, Processes, ProcessStartError, Program
-from local.runner.invocation import (
-    Invocation,
-    error_answer,
-    exited,
-    failed,
-    timed_out,
-    too_large,
-)
-from local.runner.runtime_api import Request, RuntimeApi
+from local.runner.invocation import Invocation, exited, failed, timed_out
+from local.runner.runtime_api import Outcome, Request, RuntimeApi
 
 # Lambda gives the start of a process 10 seconds of its own; after that the start goes on at the
 # expense of the first invocation's timeout.
@@ -31,7 +24,7 @@ class Execution:
     def __init__(self, processes: Processes, program: MakeProgram) -> None:
         """Start the process; it asks for its first event when it is ready."""
         self._requests: SimpleQueue[Request | None] = SimpleQueue()
-        self._outcomes: SimpleQueue[Callable[[str], Invocation]] = SimpleQueue()
+        self._outcomes: SimpleQueue[Outcome] = SimpleQueue()
         self._is_ready = Event()
         self._is_closed = Event()
         self.was_killed = False  # by a test, not by its end or its timeout
@@ -42,16 +35,16 @@ class Execution:
             self._process = processes.start(program(self._api.address), self._on_end)
         except ProcessStartError as error:
             reason = str(error)
-            self._end(lambda request_id: failed(request_id, "Runtime.StartError", reason))
+            self.end(lambda request_id: failed(request_id, "Runtime.StartError", reason))
 
     @property
     def is_alive(self) -> bool:
-        """Tell whether it can take another event."""
+        """Return whether it can take another event."""
         return not self._is_closed.is_set()
 
     @property
     def is_in_work(self) -> bool:
-        """Tell whether its process has started, and nobody has killed it."""
+        """Return whether its process has started and was not killed."""
         return self._is_ready.is_set() and self.is_alive and not self.was_killed
 
     @property
@@ -85,32 +78,22 @@ class Execution:
         self._is_ready.set()
         return self._requests.get()
 
-    def take_result(self, request_id: str, payload: bytes) -> None:  # noqa: ARG002
-        """Take what the function returned."""
-        self._outcomes.put(lambda known_id: Invocation(known_id, payload))
+    def finish(self, outcome: Outcome) -> None:
+        """Take the end of one invocation."""
+        self._outcomes.put(outcome)
 
-    def refuse_result(self, request_id: str, size: int) -> None:  # noqa: ARG002
-        """End the run and, as the runtime client does on a refusal, the process."""
-        self._end(lambda known_id: too_large(known_id, size))
-
-    def take_error(self, request_id: str, payload: bytes) -> None:
-        """Take the function's error; one without an id came before its first event."""
-        if not request_id:
-            self._end(lambda known_id: error_answer(known_id, payload))
-        else:
-            self._outcomes.put(lambda known_id: error_answer(known_id, payload))
+    def end(self, outcome: Outcome) -> None:
+        """Take the end of the invocation and of the process."""
+        self._outcomes.put(outcome)
+        self._is_ready.set()
+        self._close_api()
 
     def _end_process(self) -> None:
         if self._process:
             self._process.stop()
 
     def _on_end(self, code: int) -> None:
-        self._end(lambda request_id: exited(request_id, code))
-
-    def _end(self, outcome: Callable[[str], Invocation]) -> None:
-        self._outcomes.put(outcome)
-        self._is_ready.set()
-        self._close_api()
+        self.end(lambda request_id: exited(request_id, code))
 
     def _close_api(self) -> None:
         with self._closing:

@@ -138,7 +138,7 @@ class FunctionPool:
                 self.killed_invocations += 1
 
     def _log_error(self, invocation: Invocation) -> None:
-        """Write what the platform itself would: a killed process cannot tell of its end."""
+        """Write what the platform itself would: a killed process cannot log its end."""
         line: dict[str, Any] = {
             "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "level": "ERROR",

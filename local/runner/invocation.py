@@ -26,12 +26,12 @@ class Invocation:
 
     @property
     def is_throttled(self) -> bool:
-        """Tell whether the function's reserved concurrency refused the call."""
+        """Return whether the function's reserved concurrency refused the call."""
         return self.error is not None and self.error["errorType"] == THROTTLED
 
     @property
     def has_exited(self) -> bool:
-        """Tell whether the function's process ended in the middle."""
+        """Return whether the function's process ended in the middle."""
         return self.error is not None and self.error["errorType"] == EXITED
 
 

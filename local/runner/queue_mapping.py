@@ -103,7 +103,7 @@ class QueueMapping:
             self._slots.release()
 
     def _invoke(self, part: list[Record]) -> bool:
-        """Run the function on a batch and delete what it did; tell whether that was all."""
+        """Run the function on a batch and delete what it did; return whether that was all."""
         ids = [record["messageId"] for record in part]
         invocation = self.wiring.invoke(event_of(part))
         failed = failed_items(invocation, ids, reports_failures=self.spec.reports_failures)

@@ -97,7 +97,7 @@ class Runner:
         self._log.close()
 
     def has(self, function: str) -> bool:
-        """Tell whether there is a function of this name."""
+        """Return whether there is a function of this name."""
         return function in self._pools
 
     def invoke(self, function: str, payload: bytes) -> Invocation:
@@ -115,7 +115,7 @@ class Runner:
     def kill_busy(self, folder: str, chance: Random) -> bool:
         """Kill a process in the middle of its work, by chance, of a folder; False if none works.
 
-        It may come to its end before the signal does: `killed_invocations` tells how many did not.
+        It may end before the signal comes: `killed_invocations` counts those that did not.
         """
         working = self.in_work(folder)
         if not working:

@@ -9,13 +9,13 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from socketserver import ThreadingMixIn
 from typing import Any, Protocol
 
-from local.runner.invocation import PAYLOAD_LIMIT_BYTES
+from local.runner.invocation import PAYLOAD_LIMIT_BYTES, Invocation, error_answer, too_large
 
 HOST = "127.0.0.1"
 CLOSE_SECONDS = 2.0
@@ -43,20 +43,21 @@ class Request:
         }
 
 
+# What the process answered, as the invocation of a request id.
+Outcome = Callable[[str], Invocation]
+
+
 class Service(Protocol):
-    """The other side of the API: who has events and takes answers."""
+    """The other side of the API: it has events and takes answers."""
 
     def next_request(self) -> Request | None:
         """Wait for an event; None when there will be no more."""
 
-    def take_result(self, request_id: str, payload: bytes) -> None:
-        """Take what the function returned."""
+    def finish(self, outcome: Outcome) -> None:
+        """Take the end of one invocation."""
 
-    def refuse_result(self, request_id: str, size: int) -> None:
-        """Take note of a result that is too large; the runtime client ends its process on it."""
-
-    def take_error(self, request_id: str, payload: bytes) -> None:
-        """Take the error that ended the function; an empty id is an error while starting."""
+    def end(self, outcome: Outcome) -> None:
+        """Take the end of the invocation and of the process."""
 
 
 class RuntimeApi(ThreadingMixIn, HTTPServer):
@@ -122,17 +123,18 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Take the result of an invocation, its error, or that of the start."""
-        body = self._body()
+        body, service = self._body(), self.server.service
         match self.path.removeprefix(RUNTIME).split("/"):
-            case ["invocation", request_id, "response"]:
+            case ["invocation", _, "response"]:
                 if len(body) > PAYLOAD_LIMIT_BYTES:
-                    self.server.service.refuse_result(request_id, len(body))
+                    # The runtime client ends its process on this refusal.
+                    service.end(lambda request_id: too_large(request_id, len(body)))
                     return self._answer(413, {"errorType": "RequestEntityTooLarge"})
-                self.server.service.take_result(request_id, body)
-            case ["invocation", request_id, "error"]:
-                self.server.service.take_error(request_id, body)
+                service.finish(lambda request_id: Invocation(request_id, body))
+            case ["invocation", _, "error"]:
+                service.finish(lambda request_id: error_answer(request_id, body))
             case ["init", "error"]:
-                self.server.service.take_error("", body)
+                service.end(lambda request_id: error_answer(request_id, body))
             case _:
                 return self._answer(404, {"errorType": "NotFound"})
         return self._answer(202, {"status": "OK"})
@@ -157,4 +159,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing: the function's log tells what matters."""
+        """Log nothing: the function's own log has what matters."""

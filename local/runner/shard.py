@@ -65,7 +65,7 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class Shard:
-    """The place of a shard, for whoever reads or works it."""
+    """The place of a shard, for its reader and its source."""
 
     spec: StreamMappingSpec
     wiring: Wiring

@@ -52,7 +52,7 @@ class ShardReader:
                 self._unreachable.wait(self._wiring.stop)
 
     def _step(self) -> bool:
-        """Collect and work one batch; tell whether the shard has come to its end."""
+        """Collect and work one batch; return whether the shard was read to its end."""
         batch = self._source.collect()
         self._unreachable.reset()
         if batch:

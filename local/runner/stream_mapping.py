@@ -17,7 +17,7 @@ LOOK_SECONDS = 5.0
 
 
 class StreamMapping:
-    """The shards of one table's stream, and who reads them."""
+    """The shards of one table's stream, and their readers."""
 
     def __init__(self, spec: StreamMappingSpec, wiring: Wiring) -> None:
         self.spec = spec

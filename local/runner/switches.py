@@ -22,7 +22,7 @@ class Switch:
 
     @property
     def is_on(self) -> bool:
-        """Tell whether the mapping should work."""
+        """Return whether the mapping should work."""
         return self._wanted
 
     @property

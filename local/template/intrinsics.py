@@ -1,4 +1,4 @@
-"""CloudFormation's intrinsic functions -> plain values. Pure; who is behind a name is asked.
+"""CloudFormation's intrinsic functions -> plain values. Pure: names are resolved by `References`.
 
 https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference.html
 """

@@ -10,7 +10,7 @@ from typing import Any
 from local.aws_client import ACCOUNT, REGION, local_arn
 from local.template.intrinsics import TemplateError, resolve
 
-# The CDK ends a logical id with eight digits that tell equal names apart.
+# The CDK ends a logical id with eight digits that keep equal names apart.
 _HASH = re.compile(r"[0-9A-F]{8}$")
 _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 # The shortest limit of all that are named here: buckets and functions take about this many.
