@@ -78,7 +78,7 @@ class Downloader:
         """Write the answer to the part file; an answer cut short keeps what came."""
         announced = answer.headers.get("Content-Length")
         left = int(announced) if announced else 0
-        self.progress.expect(left)
+        self.progress.add(expected=left)
         # A server without ranges answers 200 and sends the whole file again.
         with part.open("ab" if answer.status == http.HTTPStatus.PARTIAL_CONTENT else "wb") as file:
             try:
@@ -87,9 +87,9 @@ class Downloader:
                         raise _CancelledError
                     file.write(chunk)
                     left -= len(chunk)
-                    self.progress.received(len(chunk))
+                    self.progress.add(received=len(chunk))
             finally:
-                self.progress.expect(-max(left, 0))
+                self.progress.add(expected=-max(left, 0))
             os.fsync(file.fileno())
         if left > 0:
             raise _BrokenOffError(f"the answer ended {left} bytes before its announced end")

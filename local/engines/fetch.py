@@ -91,7 +91,7 @@ def _fetch(artifact: Artifact, base: str, path: Path, downloader: Downloader) ->
     with FileLock(path.with_name(f"{path.name}.lock")):
         if not path.exists():
             _fetch_locked(artifact, f"{base}/{artifact.path}", path, downloader)
-    downloader.progress.finished()
+    downloader.progress.add(files=1)
 
 
 def _fetch_locked(artifact: Artifact, url: str, path: Path, downloader: Downloader) -> None:

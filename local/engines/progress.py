@@ -21,10 +21,9 @@ MEGABYTE = 1_000_000
 
 
 class FetchProgress:
-    """Counts files and bytes over all threads; the subclasses show them."""
+    """Counts files and bytes over all threads; shows nothing, its subclasses do."""
 
     def __init__(self) -> None:
-        """Start with nothing fetched."""
         self._lock = threading.Lock()
         self.files = self.files_done = 0
         self.bytes_expected = self.bytes_done = 0
@@ -35,40 +34,29 @@ class FetchProgress:
         self.files = files
         yield
 
-    def expect(self, size: int) -> None:
-        """Add what an answer announced; a negative size takes back what did not come."""
+    def add(self, *, expected: int = 0, received: int = 0, files: int = 0) -> None:
+        """Add bytes and files; a negative number takes back what was announced and did not come."""
         with self._lock:
-            self.bytes_expected += size
-            self._show()
-
-    def received(self, size: int) -> None:
-        """Add what has arrived."""
-        with self._lock:
-            self.bytes_done += size
-            self._show()
-
-    def finished(self) -> None:
-        """Count one file as here and checked."""
-        with self._lock:
-            self.files_done += 1
+            self.bytes_expected += expected
+            self.bytes_done += received
+            self.files_done += files
             self._show()
 
     def _show(self) -> None:
-        """Show nothing: the quiet progress, for tests."""
+        pass
 
 
 class LineProgress(FetchProgress):
     """A line now and then, for logs and pipes."""
 
     def __init__(self, log: Callable[[str], None]) -> None:
-        """Write the lines with `log`."""
         super().__init__()
         self._log = log
         self._next_line = 0.0
 
     @contextmanager
     def fetching(self, files: int) -> Iterator[None]:
-        """Say what is fetched, how far it is, and when it is done."""
+        """Log what is fetched, how far it is, and when it is done."""
         self._log(f"fetching {files} engine files (all are 250 MB, once per user)")
         began = time.monotonic()
         self._next_line = began + LINE_EACH_SECONDS
@@ -90,17 +78,14 @@ class BarProgress(FetchProgress):
     @contextmanager
     def fetching(self, files: int) -> Iterator[None]:
         """Draw the bar while the block runs."""
-        with (
-            super().fetching(files),
-            Progress(
-                TextColumn("fetching engines, {task.fields[done]} of {task.fields[files]} files"),
-                BarColumn(),
-                DownloadColumn(),
-                TransferSpeedColumn(),
-                TimeRemainingColumn(),
-                console=Console(stderr=True),
-            ) as self._bar,
-        ):
+        columns = (
+            TextColumn("fetching engines, {task.fields[done]} of {task.fields[files]} files"),
+            BarColumn(),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+            TimeRemainingColumn(),
+        )
+        with super().fetching(files), Progress(*columns, console=Console(stderr=True)) as self._bar:
             self._task = self._bar.add_task("", total=None, done=0, files=files)
             yield
 

@@ -17,8 +17,8 @@ def test_lines_tell_the_beginning_the_way_and_the_end(monkeypatch: pytest.Monkey
     shown = LineProgress(lines.append)
 
     with shown.fetching(2):
-        shown.received(7_000_000)
-        shown.finished()
+        shown.add(received=7_000_000)
+        shown.add(files=1)
 
     assert lines[:3] == [
         "fetching 2 engine files (all are 250 MB, once per user)",
@@ -35,7 +35,7 @@ def test_lines_come_only_now_and_then() -> None:
 
     with shown.fetching(100):
         for _ in range(100):
-            shown.finished()
+            shown.add(files=1)
 
     assert len(lines) == 2
 
@@ -50,10 +50,10 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert isinstance(shown, BarProgress)
     with shown.fetching(1):
-        shown.expect(10_000_000)
-        shown.received(4_000_000)
-        shown.expect(-6_000_000)
-        shown.finished()
+        shown.add(expected=10_000_000)
+        shown.add(received=4_000_000)
+        shown.add(expected=-6_000_000)
+        shown.add(files=1)
     assert "fetching engines, 1 of 1 files" in terminal.getvalue()
     assert "4.0/4.0 MB" in terminal.getvalue()
 
