@@ -1,4 +1,4 @@
-"""Open documents whose messages are gone: the ledger sends their tasks again."""
+"""Open documents whose messages are gone: their tasks are sent again from the ledger."""
 
 import time
 
@@ -8,13 +8,8 @@ from functions.sweep.requeue import Requeue
 from local.memory.runtime import MemoryTelemetry
 
 
-def requeue_step(ledger: Ledger, queue: TaskQueue) -> Requeue:
-    """Put the step together for a command, which tells its outcome by itself."""
-    return Requeue(ledger, queue, MemoryTelemetry(), lambda: time.time_ns() // 1_000_000)
-
-
 def send_open_again(ledger: Ledger, queue: TaskQueue) -> tuple[int, int]:
     """Requeue every open row now; return how many were sent, of how many."""
-    step = requeue_step(ledger, queue)
+    step = Requeue(ledger, queue, MemoryTelemetry(), lambda: time.time_ns() // 1_000_000)
     keys = [row.row_key for row in ledger.listed([Group.OPEN, Group.PARKED])]
     return step.requeue(keys), len(keys)
