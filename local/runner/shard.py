@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -63,42 +62,35 @@ class Checkpoint:
         return self._streams.setdefault(stream, {}).setdefault(shard, {})
 
 
-@dataclass(frozen=True)
-class Shard:
-    """The place of a shard, for its reader and its source."""
+class Shard(Source):
+    """One shard, read in order from its checkpoint on."""
 
-    spec: StreamMappingSpec
-    wiring: Wiring
-    checkpoint: Checkpoint
-    stream: str  # the engine's ARN
-    name: str
-    start: str = TRIM_HORIZON  # where to begin if nothing of it is done
-
-    @property
-    def after(self) -> str | None:
-        """Return the last sequence number that is done, None where there is none."""
-        return self.checkpoint.after(self.stream, self.name)
+    def __init__(
+        self,
+        spec: StreamMappingSpec,
+        wiring: Wiring,
+        checkpoint: Checkpoint,
+        stream: str,  # the engine's ARN
+        name: str,
+        start: str,  # where to begin if nothing of it is done
+    ) -> None:
+        super().__init__(name, spec, wiring)
+        self.name = name
+        # DynamoDB Local writes the region ddblocal.
+        self.stream_arn = local_arn("dynamodb", stream.split(":", 5)[5])
+        self._checkpoint = checkpoint
+        self._stream = stream
+        self._start = start
+        self._streams = wiring.place.client("dynamodbstreams", wiring.place.dynamodb_url)
+        self._iterator: str | None = None
 
     def advance(self, after: str) -> None:
         """Note that everything up to a sequence number is done."""
-        self.checkpoint.advance(self.stream, self.name, after)
+        self._checkpoint.advance(self._stream, self.name, after)
 
     def close(self) -> None:
         """Note that all of it is done."""
-        self.checkpoint.close(self.stream, self.name)
-
-
-class ShardSource(Source):
-    """One shard as its reader sees it."""
-
-    def __init__(self, shard: Shard) -> None:
-        super().__init__(shard.name, shard.spec, shard.wiring)
-        self._shard = shard
-        place = shard.wiring.place
-        # DynamoDB Local writes the region ddblocal.
-        self.stream_arn = local_arn("dynamodb", shard.stream.split(":", 5)[5])
-        self._streams = place.client("dynamodbstreams", place.dynamodb_url)
-        self._iterator: str | None = None
+        self._checkpoint.close(self._stream, self.name)
 
     def restart(self) -> None:
         """Go back to the checkpoint."""
@@ -106,6 +98,7 @@ class ShardSource(Source):
         self.is_closed = False
 
     def read(self, count: int, wait_seconds: int) -> list[Record]:  # noqa: ARG002 - never waits
+        """Return up to so many records; none at the end of the shard."""
         if self.is_closed:
             return []
         if self._iterator is None:
@@ -118,9 +111,9 @@ class ShardSource(Source):
         return [stream_record(record, arn=self.stream_arn) for record in answer["Records"]]
 
     def _find_iterator(self) -> str:
-        after = self._shard.after
+        after = self._checkpoint.after(self._stream, self.name)
         if after is None:
-            return self._get_iterator(ShardIteratorType=self._shard.start)
+            return self._get_iterator(ShardIteratorType=self._start)
         try:
             return self._get_iterator(
                 ShardIteratorType="AFTER_SEQUENCE_NUMBER", SequenceNumber=after
@@ -131,7 +124,7 @@ class ShardSource(Source):
 
     def _get_iterator(self, **where: Any) -> str:
         answer = self._streams.get_shard_iterator(
-            StreamArn=self._shard.stream, ShardId=self._shard.name, **where
+            StreamArn=self._stream, ShardId=self.name, **where
         )
         iterator: str = answer["ShardIterator"]
         return iterator

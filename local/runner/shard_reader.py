@@ -8,10 +8,18 @@ from threading import Thread
 
 from local.aws_client import local_arn
 from local.runner.invocation import failed_items
-from local.runner.mapping import SWITCH_SECONDS, Backoff, Record, event_of, split_by_payload
-from local.runner.shard import Shard, ShardSource
+from local.runner.mapping import (
+    SWITCH_SECONDS,
+    Backoff,
+    Record,
+    Wiring,
+    event_of,
+    split_by_payload,
+)
+from local.runner.shard import Shard
 from local.runner.stream_batch import Discard, Part, Split, after_failure, too_old
 from local.runner.stream_event import EXHAUSTED, TOO_OLD, FailedRecords, sequence_number
+from local.specs import StreamMappingSpec
 
 logger = logging.getLogger(__name__)
 
@@ -19,19 +27,18 @@ logger = logging.getLogger(__name__)
 class ShardReader:
     """One shard, one batch at a time, in order."""
 
-    def __init__(self, shard: Shard) -> None:
+    def __init__(self, shard: Shard, spec: StreamMappingSpec, wiring: Wiring) -> None:
         self._shard = shard
-        self._spec = shard.spec
-        self._wiring = shard.wiring
-        self._source = ShardSource(shard)
-        self._s3 = self._wiring.place.client("s3", self._wiring.place.aws_url)
+        self._spec = spec
+        self._wiring = wiring
+        self._s3 = wiring.place.client("s3", wiring.place.aws_url)
         self._last_request = ""
         # Lambda polls a shard four times a second.
         self._empty = Backoff(0.05, 0.25)
         self._unreachable = Backoff(0.1, 5.0)
         self._failing = Backoff(0.1, 5.0)
         self.is_at_rest = True
-        name = f"{shard.spec.mapping_id}-{shard.name}"
+        name = f"{spec.mapping_id}-{shard.name}"
         self.thread = Thread(target=self._run, name=name, daemon=True)
 
     def _run(self) -> None:
@@ -48,21 +55,21 @@ class ShardReader:
             except Exception:
                 # Such as an engine that is away: nothing is lost behind the checkpoint.
                 logger.exception("%s is read again from its checkpoint", self._shard.name)
-                self._source.restart()
+                self._shard.restart()
                 self._unreachable.wait(self._wiring.stop)
 
     def _step(self) -> bool:
         """Collect and work one batch; return whether the shard was read to its end."""
-        batch = self._source.collect()
+        batch = self._shard.collect()
         self._unreachable.reset()
         if batch:
             self._empty.reset()
             for part in split_by_payload(batch):
                 if not self._work(Part(part)):
                     # Stopped in the middle: what is left is read again.
-                    self._source.restart()
+                    self._shard.restart()
                     return False
-        elif self._source.is_closed:
+        elif self._shard.is_closed:
             self._shard.close()
             return True
         else:
@@ -124,7 +131,7 @@ class ShardReader:
                 request_id=self._last_request,
                 function_arn=local_arn("lambda", f"function:{self._spec.function}"),
                 mapping_id=self._spec.mapping_id,
-                stream_arn=self._source.stream_arn,
+                stream_arn=self._shard.stream_arn,
                 shard_id=self._shard.name,
             )
             now = datetime.now(UTC)

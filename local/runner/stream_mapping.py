@@ -88,7 +88,7 @@ class StreamMapping:
                 continue
             if not self._checkpoint.is_closed(stream, shard):
                 found = Shard(self.spec, self.wiring, self._checkpoint, stream, shard, start)
-                reader = ShardReader(found)
+                reader = ShardReader(found, self.spec, self.wiring)
                 self._readers[stream, shard] = reader
                 reader.thread.start()
 
