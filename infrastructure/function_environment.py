@@ -10,10 +10,10 @@ from pydantic import BaseModel
 from functions.core.names import METRICS_NAMESPACE
 from functions.core.settings import (
     BreakerFunctionSettings,
+    BreakerTarget,
     EmbedSettings,
     EnqueueSettings,
     Environment,
-    GuardedTarget,
     SourceSettings,
     SweepSettings,
     TargetSettings,
@@ -76,7 +76,7 @@ class Environments:
     ) -> Variables:
         """Name each target's embed function, and its mappings by queue."""
         targets = tuple(
-            GuardedTarget(
+            BreakerTarget(
                 name=name,
                 embed_function=embed_functions[name],
                 mappings=dict(mappings[name]),

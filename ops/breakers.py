@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from functions.core.control import Breaker, Circuit, Control, paused, reopening
+from functions.core.breaker import Breaker, Circuit, paused, resumed
+from functions.core.control import Control
 from functions.core.failure import Part
 from ops.frame import TARGET, Noun
 from ops.output import Answer, CommandError, UsageError, moment, table, written
@@ -125,8 +125,7 @@ def resume(
         if not breaker.state.stops_work:
             raise UsageError(f"there is nothing to resume: the {part}'s breaker is {breaker.state}")
         settings = deployment.target(target).breaker
-        back = reopening(breaker, reason=reason, now_ms=now_ms, settings=settings, jitter=0.0)
-        return replace(back, probes=0, is_logged=False)
+        return resumed(breaker, reason=reason, now_ms=now_ms, settings=settings, jitter=0.0)
 
     return _change(deployment, target, Part(part), reason, released)
 

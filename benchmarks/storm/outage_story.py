@@ -10,7 +10,7 @@ from benchmarks.storm.settle import look
 from benchmarks.storm.tempo import BREAKER as STORM_BREAKER
 from benchmarks.storm.tempo import Tempo, hurried
 from benchmarks.storm.world import World, storm_world
-from functions.core.control import Circuit
+from functions.core.breaker import Circuit
 from functions.core.failure import Part
 from local.model.faults import Fault, FaultKind
 

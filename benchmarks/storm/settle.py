@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from benchmarks.storm.world import World
-from functions.core.control import Circuit
+from functions.core.breaker import Circuit
 from functions.core.failure import Part
 from functions.core.ledger_row import Group
 

@@ -9,7 +9,8 @@ from botocore.exceptions import ClientError
 
 from functions.adapters.dynamodb_values import from_dynamodb, to_dynamodb
 from functions.adapters.store_errors import store_failures
-from functions.core.control import Breaker, Circuit, Control, Cooldown
+from functions.core.breaker import Breaker, Circuit
+from functions.core.control import Control, Cooldown
 from functions.core.failure import Failure, FailureError, FailureKind, Part
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+")
 PIECE = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 # Above a day it is no duration: some providers send a time there.
 LONGEST_SECONDS = 86400.0
-# Azure tells what is left, but not until when: it counts requests by ten seconds.
+# Azure sends what is left, but not until when: it counts requests by ten seconds.
 DEFAULT_RESET_SECONDS = 10.0
 
 

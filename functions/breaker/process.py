@@ -1,17 +1,18 @@
-"""Control items -> mappings, each minute: whatever has moved them, they converge.
+"""Control items -> mappings, each minute: mappings that were switched otherwise are set right.
 
-An item that cannot be read moves nothing: neither a pause nor a release is guessed.
+An item that cannot be read changes nothing: neither a pause nor a release is guessed.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from functions.breaker.reconcile import advance, after_probe, needs_probe, switch, wanted
-from functions.core.breaker_log import tell_transition
-from functions.core.control import Breaker, Control
+from functions.breaker.reconcile import steps, switch, wanted
+from functions.core.breaker import Breaker, advanced, needs_probe, probed
+from functions.core.breaker_log import log_transition
+from functions.core.control import Control
 from functions.core.failure import FailureError, Part
 from functions.core.ports import Clock, ControlStore, Mappings, Prober, Telemetry
-from functions.core.settings import GuardedTarget
+from functions.core.settings import BreakerTarget
 
 # What a probe takes at the longest, and the switching after it; of a short run, the half.
 PROBE_SECONDS = 60.0
@@ -19,7 +20,7 @@ PROBE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Reconcile:
-    """The step with its boxes."""
+    """The step with its dependencies."""
 
     control: ControlStore
     mappings: Mappings
@@ -27,7 +28,7 @@ class Reconcile:
     telemetry: Telemetry
     clock: Clock
     jitter: Callable[[], float]
-    targets: Sequence[GuardedTarget]
+    targets: Sequence[BreakerTarget]
 
     def run(self, seconds_left: Callable[[], float]) -> None:
         """Settle every target, and then send the probes that are due: a probe takes its time."""
@@ -37,7 +38,7 @@ class Reconcile:
             if control is not None and seconds_left() >= enough:
                 self._safely(target, control, self._probe)
 
-    def _settle(self, target: GuardedTarget) -> Control | None:
+    def _settle(self, target: BreakerTarget) -> Control | None:
         try:
             control = self.control.read(target.name)
         except FailureError as error:
@@ -51,16 +52,15 @@ class Reconcile:
         self._converge(target, control)
         return control
 
-    def _advance(self, target: GuardedTarget, control: Control) -> Control:
+    def _advance(self, target: BreakerTarget, control: Control) -> Control:
         for part in Part:
             before = control.breaker(part)
             if not before.is_logged:
                 after = replace(before, is_logged=True)
                 control = self._swap(target, control, part, after, is_news=True)
-            after = advance(
+            after = advanced(
                 control.breaker(part),
-                part,
-                target.mappings,
+                steps=len(steps(part, target.mappings)),
                 now_ms=self.clock(),
                 settings=target.settings,
                 jitter=self.jitter(),
@@ -69,13 +69,13 @@ class Reconcile:
                 control = self._swap(target, control, part, after)
         return control
 
-    def _probe(self, target: GuardedTarget, control: Control) -> Control:
+    def _probe(self, target: BreakerTarget, control: Control) -> Control:
         parts = [p for p in Part if needs_probe(control.breaker(p), now_ms=self.clock())]
         if not parts:
             return control
         answers = self.prober.probe(target.embed_function, parts)
         if answers is None:
-            # Its workers all wait for the same breaker; the next minute finds one.
+            # All its workers are busy: the next minute tries again.
             self.telemetry.event("probe_not_sent", target=target.name)
             return control
         for part in parts:
@@ -85,7 +85,7 @@ class Reconcile:
                 self.telemetry.event(
                     "probe_failed", target=target.name, part=str(part), reason=failure
                 )
-            after = after_probe(
+            after = probed(
                 control.breaker(part),
                 failure,
                 now_ms=self.clock(),
@@ -99,30 +99,30 @@ class Reconcile:
 
     def _swap(
         self,
-        target: GuardedTarget,
+        target: BreakerTarget,
         control: Control,
         part: Part,
         after: Breaker,
         *,
         is_news: bool = False,
     ) -> Control:
-        """Store a breaker; a worker or a person who was faster is heard in the next minute."""
+        """Store a breaker; the change of a faster worker or person is read in the next minute."""
         before = control.breaker(part)
         if not self.control.swap(target.name, part, before, after):
             return control
         if is_news or after.state is not before.state:
-            tell_transition(self.telemetry, target.name, part, after)
+            log_transition(self.telemetry, target.name, part, after)
         return control.with_breaker(part, after)
 
-    def _converge(self, target: GuardedTarget, control: Control) -> None:
+    def _converge(self, target: BreakerTarget, control: Control) -> None:
         for queue, want in wanted(control, target.mappings).items():
             try:
                 self._converge_one(target, queue, want=want)
             except FailureError as error:
-                # The other mappings do not wait for this one, and it has another minute.
+                # The other mappings do not wait for this one: the next minute tries again.
                 self._failed(target, error)
 
-    def _converge_one(self, target: GuardedTarget, queue: str, *, want: bool) -> None:
+    def _converge_one(self, target: BreakerTarget, queue: str, *, want: bool) -> None:
         mapping = target.mappings[queue]
         change = switch(self.mappings.state(mapping), want=want)
         if change is not None and self.mappings.switch(mapping, enabled=change):
@@ -136,9 +136,9 @@ class Reconcile:
 
     def _safely(
         self,
-        target: GuardedTarget,
+        target: BreakerTarget,
         control: Control,
-        step: Callable[[GuardedTarget, Control], Control],
+        step: Callable[[BreakerTarget, Control], Control],
     ) -> Control:
         try:
             return step(target, control)
@@ -146,6 +146,6 @@ class Reconcile:
             self._failed(target, error)
             return control
 
-    def _failed(self, target: GuardedTarget, error: FailureError) -> None:
+    def _failed(self, target: BreakerTarget, error: FailureError) -> None:
         self.telemetry.count("ReconcileFailures")
         self.telemetry.event("reconcile_failed", target=target.name, failure=str(error))

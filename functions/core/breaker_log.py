@@ -1,11 +1,11 @@
-"""How a change of a breaker is told, whoever made it: one event, and the metrics."""
+"""How a change of a breaker is logged, whoever made it: one event, and the metrics."""
 
-from functions.core.control import Breaker, Circuit
+from functions.core.breaker import Breaker, Circuit
 from functions.core.failure import Part
 from functions.core.ports import Telemetry
 
 
-def tell_transition(telemetry: Telemetry, target: str, part: Part, breaker: Breaker) -> None:
+def log_transition(telemetry: Telemetry, target: str, part: Part, breaker: Breaker) -> None:
     """Log and count that a breaker has changed its state."""
     telemetry.event(breaker.state.event, target=target, part=str(part), reason=breaker.reason)
     telemetry.count("BreakerTransitions")

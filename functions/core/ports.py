@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NewType, Protocol
 
 from functions.core.announcement import EventDetail
-from functions.core.control import Breaker, Control, Cooldown
+from functions.core.breaker import Breaker
+from functions.core.control import Control, Cooldown
 from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult
 from functions.core.failure import Part
 from functions.core.identity import EntryId, ItemKey, RowKey

@@ -174,8 +174,8 @@ class SweepSettings(EnqueueSettings):
     stuck_hours: float
 
 
-class GuardedTarget(Frozen):
-    """A target as the breaker sees it: its embed function, and the mapping of each queue."""
+class BreakerTarget(Frozen):
+    """A target as breaker sees it: its embed function, and the mapping of each queue."""
 
     name: str
     embed_function: str
@@ -187,7 +187,7 @@ class BreakerFunctionSettings(Environment):
     """What breaker needs."""
 
     ledger_table: str
-    targets: Json[tuple[GuardedTarget, ...]]
+    targets: Json[tuple[BreakerTarget, ...]]
 
 
 class IndexSetupSettings(Environment):

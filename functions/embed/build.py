@@ -19,8 +19,8 @@ from functions.core.ports import (
 )
 from functions.core.settings import SourceSettings, TargetSettings
 from functions.embed.finish import Finish
-from functions.embed.guard import Guard
-from functions.embed.guarded import GuardedEmbedder, GuardedIndex
+from functions.embed.guard.guard import Guard
+from functions.embed.guard.guarded import GuardedEmbedder, GuardedIndex
 from functions.embed.payment import Payment
 from functions.embed.probe import probe
 from functions.embed.process import Embed
@@ -57,7 +57,7 @@ def build_embed(
         jitter=jitter,
         retry=target.retry,
         model=target.model,
-        is_failing=lambda: guard.is_failing,
+        is_failing=lambda: guard.tally.is_failing,
     )
     receive = Receive(
         ledger=ledger,
@@ -75,7 +75,7 @@ def build_embed(
         stash=stash,
         telemetry=telemetry,
         target=target,
-        is_failing=lambda: guard.is_failing,
+        is_failing=lambda: guard.tally.is_failing,
         blame=lambda failure: guard.failed(Part.PROVIDER, failure),
     )
     return Embed(

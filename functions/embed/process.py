@@ -25,7 +25,7 @@ from functions.core.transitions import hand_back, put_in_lane
 from functions.embed.ending import NO_TIME, Ending, Failed, Untouched
 from functions.embed.entry_writes import Writes, write_entries
 from functions.embed.finish import Ended, Finish
-from functions.embed.guard import Guard
+from functions.embed.guard.guard import Guard
 from functions.embed.job import Job, Prepared, Received, Returned
 from functions.embed.payment import Paid, Payment
 from functions.embed.prepare import LOAD_CHUNKS, parcels, split_document, tombstone
@@ -62,11 +62,10 @@ class Embed:
     def process(self, messages: Sequence[Message], seconds_left: SecondsLeft) -> list[str]:
         """Work a batch; return the ids of the messages that failed."""
         time = RunTime.begin(seconds_left)
-        self.guard.begin(time.for_requests)
         received, returned = self.receive.parse(messages)
-        for part in batches(self.receive.newest(received), ROUND_DOCUMENTS):
-            returned += self._round(part, time)
-        self.guard.end()
+        with self.guard.run(time.for_requests):
+            for part in batches(self.receive.newest(received), ROUND_DOCUMENTS):
+                returned += self._round(part, time)
         self.finish.report()
         # The last thing of all: from this call on the messages may come again.
         for message in self.queue.hide([(b.message, round(b.seconds)) for b in returned]):

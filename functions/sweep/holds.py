@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from functions.core.control import Circuit, Control
+from functions.core.breaker import Circuit
+from functions.core.control import Control
 from functions.core.failure import Part
 from functions.core.lane import Lane, lane_of, queue_name
 from functions.core.ports import Listed

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from functions.core.control import Breaker, Control, Cooldown
+from functions.core.breaker import Breaker
+from functions.core.control import Control, Cooldown
 from functions.core.failure import Failure, FailureError, FailureKind, Part
 from functions.core.ports import Clock
 

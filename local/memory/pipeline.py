@@ -9,7 +9,7 @@ from functions.core.identity import DocumentId, row_key
 from functions.core.lane import lanes_of, queue_name
 from functions.core.ledger_row import Group, LedgerRow
 from functions.core.ports import Embedder
-from functions.core.settings import GuardedTarget, Ordering, SourceSettings, TargetSettings
+from functions.core.settings import BreakerTarget, Ordering, SourceSettings, TargetSettings
 from functions.embed.build import build_embed
 from functions.enqueue.process import Enqueue
 from functions.sweep.build import build_sweep
@@ -116,10 +116,10 @@ class MemoryPipeline:
             targets=[self._guarded(target) for target in targets],
         )
 
-    def _guarded(self, target: TargetSettings) -> GuardedTarget:
+    def _guarded(self, target: TargetSettings) -> BreakerTarget:
         sequential = [s.name for s in self._sources if s.ordering is Ordering.SEQUENTIAL]
         queues = [queue_name(lane, source) for lane, source in lanes_of(sequential)]
-        return GuardedTarget(
+        return BreakerTarget(
             name=target.name,
             embed_function=target.name,
             mappings={queue: f"{target.name}/{queue}" for queue in queues},

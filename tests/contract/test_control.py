@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from functions.adapters.dynamodb_control import DynamoDbControl
-from functions.core.control import Breaker, Circuit, Control, Cooldown
+from functions.core.breaker import Breaker, Circuit
+from functions.core.control import Control, Cooldown
 from functions.core.failure import FailureError, FailureKind, Part
 from functions.core.ports import ControlStore
 from local.memory.control import MemoryControl

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
-from functions.core.control import Circuit
+from functions.core.breaker import Circuit
 from functions.core.entry import Entry, Tombstone, WriteResult
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import EntryId, RowKey

@@ -1,7 +1,7 @@
 """Stories of waiting, healing and recovery, on the in-memory engines with a moved clock."""
 
 from functions.adapters.eventbridge_announcer import DETAIL_TYPES
-from functions.core.control import Circuit
+from functions.core.breaker import Circuit
 from functions.core.failure import Failure, FailureKind
 from functions.core.ledger_row import Group, Status
 from functions.core.retry_policy import PRESETS, Healing, RetrySettings

@@ -10,7 +10,7 @@ from moto import mock_aws
 
 from functions.adapters.dynamodb_control import DynamoDbControl
 from functions.breaker import handler
-from functions.core.control import Breaker, Circuit
+from functions.core.breaker import Breaker, Circuit
 from functions.core.failure import Part
 from tests.builders import NOW_MS
 from tests.contract.ledger_engines import ledger_table

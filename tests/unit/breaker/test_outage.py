@@ -4,12 +4,12 @@ import random
 from collections.abc import Sequence
 
 from functions.breaker.process import Reconcile
-from functions.core.control import Circuit
+from functions.core.breaker import Circuit
 from functions.core.failure import Failure, FailureError, FailureKind, Part
-from functions.core.settings import GuardedTarget
+from functions.core.settings import BreakerTarget
 from functions.embed.vectorize import HARMLESS
 from local.memory.control import MemoryMappings
-from tests.unit.embed.fleet import Fleet, Provider, SimulatedTime
+from tests.unit.embed.guard.fleet import Fleet, Provider, SimulatedTime
 
 HOUR = 3600.0
 DOWN = Failure(FailureKind.PROVIDER_ERROR, "the provider answered 503")
@@ -39,7 +39,7 @@ def test_hour_of_outage_burns_no_receives() -> None:
     fleet = Fleet(time, provider, documents=1000, workers=10)
     mappings = MemoryMappings(time, settle_seconds=20)
     prober = Asking(provider)
-    targets = [GuardedTarget(name="default", embed_function="embed", mappings={"normal": "normal"})]
+    targets = [BreakerTarget(name="default", embed_function="embed", mappings={"normal": "normal"})]
     chance = random.Random(7).random
     step = Reconcile(fleet.control, mappings, prober, fleet.telemetry, time, chance, targets)
     receives: list[int] = []

@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from functions.breaker.process import Reconcile
-from functions.core.control import Breaker, Circuit, Control, paused
+from functions.core.breaker import Breaker, Circuit, paused
+from functions.core.control import Control
 from functions.core.failure import Failure, FailureError, FailureKind, Part
-from functions.core.settings import GuardedTarget
+from functions.core.settings import BreakerTarget
 from local.memory.control import MemoryControl, MemoryMappings
 from local.memory.runtime import MemoryTelemetry, MovableClock
 from tests.builders import NOW_MS
@@ -41,7 +42,7 @@ class World:
         self.telemetry = MemoryTelemetry()
         self.prober = Probed()
         targets = [
-            GuardedTarget(
+            BreakerTarget(
                 name=name,
                 embed_function=f"embed-{name}",
                 mappings={queue: f"{name}/{queue}" for queue in QUEUES},

@@ -1,13 +1,11 @@
 """Breakers -> mappings, as tables."""
 
-from dataclasses import replace
-
 import pytest
 
-from functions.breaker.reconcile import advance, after_probe, needs_probe, switch, wanted
-from functions.core.control import Breaker, Circuit, Control
+from functions.breaker.reconcile import steps, switch, wanted
+from functions.core.breaker import Breaker, Circuit
+from functions.core.control import Control
 from functions.core.failure import Part
-from functions.core.settings import BreakerSettings
 from tests.builders import NOW_MS
 
 QUEUES = ("bulk", "delete", "high", "normal", "sequential-orders")
@@ -65,102 +63,15 @@ def test_mapping_is_switched_only_from_rest(state: str, want: bool, change: bool
     assert switch(state, want=want) is change
 
 
-@pytest.mark.parametrize(
-    ("breaker", "due"),
-    [
-        (replace(OPEN, due_ms=NOW_MS), True),
-        (replace(OPEN, due_ms=NOW_MS + 1), False),
-        (PAUSED, False),
-        (back(1), False),
-        (Breaker(), False),
-    ],
-    ids=["due", "not-yet", "paused", "reopening", "closed"],
-)
-def test_probe_is_sent_only_when_it_is_due(breaker: Breaker, due: bool) -> None:
-    """R25: a person's pause is never probed away."""
-    assert needs_probe(breaker, now_ms=NOW_MS) is due
-
-
-@pytest.mark.parametrize(("probes", "seconds"), [(0, 60), (1, 120), (2, 300), (9, 300)])
-@pytest.mark.parametrize("jitter", [0.0, 0.99])
-def test_failed_probe_waits_longer_each_time(probes: int, seconds: int, jitter: float) -> None:
-    """R25: in steps, the last one repeating, a tenth of it random."""
-    after = after_probe(
-        replace(OPEN, probes=probes),
-        "timeout: no answer",
-        now_ms=NOW_MS,
-        settings=BreakerSettings(),
-        jitter=jitter,
-    )
-
-    assert (after.state, after.reason, after.probes, after.since_ms) == (
-        Circuit.OPEN,
-        "timeout: no answer",
-        probes + 1,
-        OPEN.since_ms,
-    )
-    assert after.due_ms == pytest.approx(NOW_MS + seconds * 1000 * (1 - 0.1 * jitter), abs=1)
-
-
-def test_passed_probe_lets_the_first_lanes_back() -> None:
-    """R25: and begins a new state, so that old failures do not count in it."""
-    after = after_probe(
-        replace(OPEN, probes=3),
-        None,
-        now_ms=NOW_MS + 9,
-        settings=BreakerSettings(),
-        jitter=0.5,
-    )
-
-    assert after == Breaker(
-        Circuit.REOPENING,
-        "a probe has passed",
-        NOW_MS + 9,
-        probes=3,
-        due_ms=NOW_MS + 9 + 60_000,
-        lanes=1,
-    )
-
-
-@pytest.mark.parametrize(("part", "steps"), [(Part.PROVIDER, 3), (Part.INDEX, 4)])
-def test_lanes_come_back_step_by_step(part: Part, steps: int) -> None:
-    """R25: each after its time, and when all are back for a while, it is closed."""
-    breaker, now_ms, seen = back(1), NOW_MS, [1]
-    while breaker.state is Circuit.REOPENING:
-        early = advance(
-            breaker, part, QUEUES, now_ms=breaker.due_ms - 1, settings=BreakerSettings(), jitter=0.0
-        )
-        assert early == breaker
-        now_ms = breaker.due_ms
-        breaker = advance(
-            breaker, part, QUEUES, now_ms=now_ms, settings=BreakerSettings(), jitter=0.0
-        )
-        seen.append(breaker.lanes)
-
-    assert seen == [*range(1, steps + 1), 0]
-    assert breaker == Breaker(Circuit.CLOSED, "all lanes are back", now_ms)
-
-
 def test_target_without_some_lanes_skips_their_steps() -> None:
     """R25: an empty step would only cost a minute."""
     assert wanted(Control(provider=back(1)), ["bulk", "delete"]) == {"bulk": True, "delete": True}
-    after = advance(
-        back(1),
-        Part.PROVIDER,
-        ["bulk", "delete"],
-        now_ms=NOW_MS,
-        settings=BreakerSettings(),
-        jitter=0,
-    )
-    assert after.state is Circuit.CLOSED
+    assert steps(Part.PROVIDER, ["bulk", "delete"]) == [["bulk"]]
 
 
-@pytest.mark.parametrize("breaker", [Breaker(), OPEN, PAUSED], ids=lambda b: str(b.state))
-def test_only_a_reopening_breaker_advances(breaker: Breaker) -> None:
-    """R25: the others wait for a failure, a probe or a person."""
-    later_ms = NOW_MS + 10_000_000
+def test_deletes_come_back_with_the_index_only() -> None:
+    """R25: the provider's breaker never stops them."""
+    urgent = ["high", "sequential-orders"]
 
-    assert (
-        advance(breaker, Part.INDEX, QUEUES, now_ms=later_ms, settings=BreakerSettings(), jitter=0)
-        == breaker
-    )
+    assert steps(Part.PROVIDER, QUEUES) == [urgent, ["normal"], ["bulk"]]
+    assert steps(Part.INDEX, QUEUES) == [["delete"], urgent, ["normal"], ["bulk"]]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from functions.adapters.dynamodb_control import DynamoDbControl
-from functions.core.control import Breaker, Circuit
+from functions.core.breaker import Breaker, Circuit
 from functions.core.failure import Part
 from ops.breakers import breakers, pause, resume
 from ops.cli import main

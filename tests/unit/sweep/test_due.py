@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from functions.core.control import Circuit
+from functions.core.breaker import Circuit
 from functions.core.failure import Failure, FailureError, FailureKind, Part
 from functions.core.identity import RowKey
 from functions.core.lane import Lane

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from functions.core.control import Circuit
+from functions.core.breaker import Circuit
 from functions.core.failure import Failure, FailureError, FailureKind, Part
 from functions.core.lane import Lane
 from functions.core.ledger_row import Status

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from functions.core.control import Circuit
+from functions.core.breaker import Circuit
 from functions.core.failure import Part
 from functions.core.lane import Lane
 from functions.core.ledger_row import LedgerRow, Status

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from functions.adapters.dynamodb_ledger import OPEN_SHARDS, shard_of
-from functions.core.control import Circuit
+from functions.core.breaker import Circuit
 from functions.core.failure import Part
 from functions.core.ledger_row import Group
 from functions.core.ports import START, Cursor, Listed

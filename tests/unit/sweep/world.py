@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from functions.core.control import Breaker, Circuit
+from functions.core.breaker import Breaker, Circuit
 from functions.core.failure import FailureKind, Part
 from functions.core.identity import DocumentId
 from functions.core.lane import Lane

@@ -12,8 +12,8 @@ import numpy as np
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.ports import ControlStore, Embedded, ProviderLimits
 from functions.core.settings import TargetSettings
-from functions.embed.guard import Guard
-from functions.embed.guarded import GuardedEmbedder
+from functions.embed.guard.guard import Guard
+from functions.embed.guard.guarded import GuardedEmbedder
 from local.memory.control import MemoryControl
 from local.memory.index import LIMITS
 from local.memory.runtime import MemoryTelemetry
@@ -188,13 +188,12 @@ class Fleet:
 
     def _run(self, batch: list[Waiting], guard: Guard, embedder: GuardedEmbedder) -> None:
         end = self.time.seconds + RUN_SECONDS
-        guard.begin(lambda: end - self.time.seconds - FINISH_SECONDS)
-        try:
-            embedder.embed([str(one.number) for one in batch], timeout_seconds=30.0)
-            self.done += batch
-        except FailureError as error:
-            self._park(batch, error.failure)
-        guard.end()
+        with guard.run(lambda: end - self.time.seconds - FINISH_SECONDS):
+            try:
+                embedder.embed([str(one.number) for one in batch], timeout_seconds=30.0)
+                self.done += batch
+            except FailureError as error:
+                self._park(batch, error.failure)
         assert self.time.seconds <= end, "the guard has overdrawn the run's time"
 
     def _park(self, batch: list[Waiting], failure: Failure) -> None:

@@ -1,12 +1,13 @@
-"""A worker's view of the control item. Whatever becomes of the item, the work goes on."""
+"""A worker's view of the control item. Where it cannot be read or written, the work goes on."""
 
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from functions.core.breaker_log import tell_transition
-from functions.core.control import Breaker, Control, Cooldown, opened
+from functions.core.breaker import Breaker, opened
+from functions.core.breaker_log import log_transition
+from functions.core.control import Control, Cooldown
 from functions.core.failure import FailureError, Part
 from functions.core.ports import Clock, ControlStore, Telemetry
 from functions.core.settings import TargetSettings
@@ -19,7 +20,7 @@ REASON_CHARACTERS = 300
 
 
 class SharedControl:
-    """Reads the item at most every two seconds, and tells of it when it cannot be reached."""
+    """Reads the item at most every two seconds; logs once in each run that it is unreachable."""
 
     def __init__(
         self,
@@ -35,19 +36,19 @@ class SharedControl:
         self._clock = clock
         self._jitter = jitter
         self._read_ms: int | None = None
-        self._is_told = False
+        self._is_logged = False
         self.known = Control()
 
-    def begin(self) -> None:
-        """Start a run: an item that is out of reach is told of once in each."""
-        self._is_told = False
+    def begin_run(self) -> None:
+        """Log it again if the item cannot be reached."""
+        self._is_logged = False
 
     def now(self) -> Control:
-        """Return the item, read anew if it is old; an unreadable one stops nobody."""
+        """Return the item, read anew if it is old; an unreadable one stops no work."""
         now_ms = self._clock()
         if self._read_ms is None or not 0 <= now_ms - self._read_ms < FRESH_MS:
             known = self.known
-            # The own cooldown stays: without it a throttled worker would ask at once.
+            # This worker's cooldown stays: without it a throttled worker would ask at once.
             self.known = Control(cooldown=known.cooldown)
             with self._reaching():
                 self.known = self._store.read(self._target.name)
@@ -59,7 +60,7 @@ class SharedControl:
         self._read_ms = None
 
     def cool(self, *, seconds: float) -> None:
-        """Let nobody ask for so long."""
+        """Let no worker ask for so long."""
         after = self.known.cooldown.throttles
         until_ms = self._clock() + round(seconds * 1000)
         cooldown = Cooldown(until_ms, after + 1)
@@ -68,7 +69,7 @@ class SharedControl:
         self.known = replace(self.known, cooldown=cooldown)
 
     def claim(self, *, seconds: float) -> bool:
-        """Be the one that asks after a cooldown; alone, where the item is out of reach."""
+        """Be the one worker that asks after a cooldown; return whether, True if it is unknown."""
         now_ms = self._clock()
         with self._reaching():
             return self._store.claim(
@@ -93,7 +94,7 @@ class SharedControl:
                 successes=successes,
                 failures=failures,
             )
-            # It may have been opened meanwhile: the next run of this worker knows.
+            # It may have been opened meanwhile: the next run of this worker sees that.
             self.known = self.known.with_breaker(part, standing)
             return standing
         return None
@@ -112,15 +113,15 @@ class SharedControl:
             won = self._store.swap(self._target.name, part, before, after)
         self.forget()
         if won:
-            tell_transition(self._telemetry, self._target.name, part, after)
+            log_transition(self._telemetry, self._target.name, part, after)
 
     @contextmanager
     def _reaching(self) -> "Iterator[None]":
         try:
             yield
         except FailureError as error:
-            if not self._is_told:
-                self._is_told = True
+            if not self._is_logged:
+                self._is_logged = True
                 self._telemetry.count("ControlUnreadable")
                 self._telemetry.event(
                     "control_unreadable", target=self._target.name, failure=str(error)

@@ -7,7 +7,7 @@ from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult
 from functions.core.failure import Failure, FailureError, FailureKind, Part
 from functions.core.identity import EntryId
 from functions.core.ports import Embedded, Embedder, VectorIndex
-from functions.embed.guard import Guard
+from functions.embed.guard.guard import Guard
 
 
 class GuardedEmbedder:
@@ -46,7 +46,7 @@ class GuardedIndex:
         """Return the entries that exist, with their vectors."""
         with self._counted():
             found = self._index.read(ids)
-        self._guard.passed(Part.INDEX)
+        self._guard.tally.passed(Part.INDEX)
         return found
 
     def write(
@@ -59,14 +59,14 @@ class GuardedIndex:
             if isinstance(result, Failure):
                 self._guard.failed(Part.INDEX, result)
             else:
-                self._guard.passed(Part.INDEX)
+                self._guard.tally.passed(Part.INDEX)
         return results
 
     def remove(self, tombstones: Mapping[EntryId, int]) -> list[EntryId]:
         """Delete entries, each with the version above its own; return those that are gone."""
         with self._counted():
             gone = self._index.remove(tombstones)
-        self._guard.passed(Part.INDEX)
+        self._guard.tally.passed(Part.INDEX)
         return gone
 
     @contextmanager

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from functions.core.ports import Allowance, Budget
-from functions.embed.pacing import NO_HEADERS, Pace, ready_ms
+from functions.embed.guard.pacing import NO_HEADERS, Pace, ready_ms
 from tests.builders import NOW_MS, make_target
 
 ASKED_MS, ANSWERED_MS = NOW_MS, NOW_MS + 500

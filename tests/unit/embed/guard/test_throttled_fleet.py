@@ -6,7 +6,7 @@ import pytest
 
 from functions.core.control import Control
 from functions.core.failure import Failure, FailureKind
-from tests.unit.embed.fleet import Fleet, Provider, SimulatedTime
+from tests.unit.embed.guard.fleet import Fleet, Provider, SimulatedTime
 
 OUTAGE_SECONDS = 120.0
 RATE = 5.0  # requests a second that the provider takes afterwards

@@ -22,9 +22,9 @@ class Pace:
 def ready_ms(pace: Pace, tokens: int, target: TargetSettings) -> int:
     """Return when a request of so many tokens may be sent.
 
-    The headers tell about the whole account, so they decide where there are any. The settings
+    The headers are about the whole account, so they decide where there are any. The settings
     are for providers without them: each worker then takes its share. As after a 429, one try in
-    a quarter of an hour harms nobody, and a day in a header must not stop a worker for a day.
+    a quarter of an hour does no harm, and a day in a header must not stop a worker for a day.
     """
     allowance = pace.allowance
     if allowance.requests is None and allowance.tokens is None:

@@ -1,15 +1,17 @@
 """The index behind the guard: left alone while its breaker is open."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 
 import pytest
 
-from functions.core.control import Breaker, Circuit, Control
+from functions.core.breaker import Breaker, Circuit
+from functions.core.control import Control
 from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult, Written
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import DocumentId, EntryId
-from functions.embed.guard import Guard
-from functions.embed.guarded import GuardedIndex
+from functions.embed.guard.guard import Guard
+from functions.embed.guard.guarded import GuardedIndex
 from local.memory.control import MemoryControl
 from local.memory.runtime import MemoryTelemetry, MovableClock
 from tests.builders import NOW_MS, make_target
@@ -65,7 +67,8 @@ class Worker:
             self.clock.advance,
             lambda: 0.5,
         )
-        self.guard.begin(lambda: 100 - (self.clock() - NOW_MS) / 1000)
+        self.run = ExitStack()
+        self.run.enter_context(self.guard.run(lambda: 100 - (self.clock() - NOW_MS) / 1000))
         self.behind = Answering(answer)
         self.index = GuardedIndex(self.behind, self.guard)
 
@@ -87,7 +90,7 @@ def test_entries_that_the_index_does_not_take_open_its_breaker(failure: Failure)
     worker = Worker(failure)
 
     results = worker.write(10)
-    worker.guard.end()
+    worker.run.close()
 
     assert set(results.values()) == {failure}
     assert worker.breaker.state is Circuit.OPEN
@@ -101,7 +104,7 @@ def test_entries_that_were_decided_on_do_not(result: WriteResult) -> None:
     worker = Worker(result)
 
     worker.write(50)
-    worker.guard.end()
+    worker.run.close()
 
     assert worker.breaker == Breaker()
 
@@ -115,7 +118,7 @@ def test_reads_and_removals_that_fail_count_too() -> None:
             worker.index.read([EntryId("a")])
         with pytest.raises(FailureError, match="503"):
             worker.index.remove({EntryId("a"): 1})
-    worker.guard.end()
+    worker.run.close()
 
     assert worker.breaker.state is Circuit.OPEN
 

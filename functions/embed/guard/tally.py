@@ -1,26 +1,22 @@
-"""What a run has seen of the provider and the index, and whether that opens a breaker."""
+"""How often the provider and the index failed in one run, and whether that opens a breaker."""
 
 from collections import Counter
 from dataclasses import replace
 
-from functions.core.control import Breaker, failure_ratio, is_failing, window_start
+from functions.core.breaker import Breaker, failure_ratio, is_failing, window_start
 from functions.core.failure import Failure, Part
 from functions.core.ports import Clock
 from functions.core.settings import BreakerSettings
-from functions.embed.shared_control import SharedControl
+from functions.embed.guard.shared_control import SharedControl
 
 
 class Tally:
-    """Counts one run; a healthy run in a healthy minute writes nothing."""
+    """The counts of one run; a healthy run in a healthy minute writes nothing."""
 
     def __init__(self, shared: SharedControl, settings: BreakerSettings, clock: Clock) -> None:
         self._shared = shared
         self._settings = settings
         self._clock = clock
-        self.begin()
-
-    def begin(self) -> None:
-        """Start a run at zero."""
         self._successes: Counter[Part] = Counter()
         self._failures: Counter[Part] = Counter()
         self._last: dict[Part, Failure] = {}
@@ -36,14 +32,14 @@ class Tally:
 
     @property
     def is_failing(self) -> bool:
-        """Tell whether a part is half way to its breaker's opening."""
+        """Tell whether many requests fail: smaller ones and fewer attempts are in place."""
         return any(
             is_failing(self._seen(part), now_ms=self._clock(), settings=self._settings)
             for part in Part
         )
 
-    def end(self) -> None:
-        """Share what the run has seen, if there is anything to tell."""
+    def share(self) -> None:
+        """Add the counts to the control item if any run of this window has seen a failure."""
         for part in Part:
             self._share(part)
 
@@ -55,7 +51,7 @@ class Tally:
         standing = self._shared.count(
             part, window_ms=seen.window_ms, successes=successes, failures=failures
         )
-        # Who saw no failure has no reason to give; who saw one will come to the same ratio.
+        # A run without a failure has no reason to give; one with a failure finds the same ratio.
         if standing is not None and failures and self._is_enough(standing):
             asked, last = standing.successes + standing.failures, self._last[part]
             reason = f"{standing.failures} of {asked} failed, the last one with {last.kind}:"
@@ -66,7 +62,7 @@ class Tally:
         return not standing.state.stops_work and ratio >= self._settings.failure_ratio
 
     def _seen(self, part: Part) -> Breaker:
-        """Return what is known of a part, this run's own counts included."""
+        """Return the breaker as this run knows it, with its own counts added."""
         breaker = self._shared.known.breaker(part)
         window_ms = window_start(breaker, now_ms=self._clock(), settings=self._settings)
         is_current = breaker.window_ms == window_ms

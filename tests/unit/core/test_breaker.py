@@ -1,0 +1,156 @@
+"""The transitions of a breaker, as tables."""
+
+from dataclasses import replace
+
+import pytest
+
+from functions.core.breaker import (
+    Breaker,
+    Circuit,
+    advanced,
+    needs_probe,
+    opened,
+    paused,
+    probed,
+    resumed,
+)
+from functions.core.settings import BreakerSettings
+from tests.builders import NOW_MS
+
+OPEN = Breaker(Circuit.OPEN, "down", NOW_MS, due_ms=NOW_MS + 30_000)
+PAUSED = Breaker(Circuit.PAUSED, "moving house", NOW_MS)
+
+
+def back(lanes: int) -> Breaker:
+    return Breaker(Circuit.REOPENING, "a probe has passed", NOW_MS, due_ms=NOW_MS, lanes=lanes)
+
+
+@pytest.mark.parametrize("jitter", [0.0, 0.99])
+def test_opened_breaker_waits_for_its_first_probe(jitter: float) -> None:
+    """R25: the counts stay, so that the reason can be seen."""
+    standing = Breaker(window_ms=NOW_MS - 5, successes=5, failures=5)
+
+    after = opened(
+        standing, reason="down", now_ms=NOW_MS, settings=BreakerSettings(), jitter=jitter
+    )
+
+    due_ms = NOW_MS + round(30_000 * (1 - 0.1 * jitter))
+    assert after == replace(
+        standing, state=Circuit.OPEN, reason="down", since_ms=NOW_MS, due_ms=due_ms
+    )
+
+
+def test_breaker_that_fails_while_it_reopens_waits_longer() -> None:
+    """R25: its probe passed too early."""
+    standing = replace(back(2), probes=1)
+
+    again = opened(standing, reason="down", now_ms=NOW_MS, settings=BreakerSettings(), jitter=0)
+
+    assert (again.state, again.probes, again.lanes) == (Circuit.OPEN, 2, 0)
+    assert again.due_ms == NOW_MS + 120_000
+
+
+@pytest.mark.parametrize("before", [Breaker(), OPEN, replace(back(2), probes=1)])
+def test_person_stops_and_resumes_in_every_state(before: Breaker) -> None:
+    """R25: the breaker function logs both; a resumed one forgets its failed probes."""
+    stopped = paused(before, reason="moving house", now_ms=NOW_MS + 1)
+
+    assert stopped == Breaker(
+        Circuit.PAUSED, "moving house", NOW_MS + 1, probes=before.probes, is_logged=False
+    )
+    assert resumed(
+        stopped, reason="done", now_ms=NOW_MS + 2, settings=BreakerSettings(), jitter=0.5
+    ) == Breaker(
+        Circuit.REOPENING,
+        "done",
+        NOW_MS + 2,
+        due_ms=NOW_MS + 2 + 60_000,
+        lanes=1,
+        is_logged=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("breaker", "due"),
+    [
+        (replace(OPEN, due_ms=NOW_MS), True),
+        (replace(OPEN, due_ms=NOW_MS + 1), False),
+        (PAUSED, False),
+        (back(1), False),
+        (Breaker(), False),
+    ],
+    ids=["due", "not-yet", "paused", "reopening", "closed"],
+)
+def test_probe_is_sent_only_when_it_is_due(breaker: Breaker, due: bool) -> None:
+    """R25: a person's pause is never probed away."""
+    assert needs_probe(breaker, now_ms=NOW_MS) is due
+
+
+@pytest.mark.parametrize(("probes", "seconds"), [(0, 60), (1, 120), (2, 300), (9, 300)])
+@pytest.mark.parametrize("jitter", [0.0, 0.99])
+def test_failed_probe_waits_longer_each_time(probes: int, seconds: int, jitter: float) -> None:
+    """R25: in steps, the last one repeating, a tenth of it random."""
+    after = probed(
+        replace(OPEN, probes=probes),
+        "timeout: no answer",
+        now_ms=NOW_MS,
+        settings=BreakerSettings(),
+        jitter=jitter,
+    )
+
+    assert (after.state, after.reason, after.probes, after.since_ms) == (
+        Circuit.OPEN,
+        "timeout: no answer",
+        probes + 1,
+        OPEN.since_ms,
+    )
+    assert after.due_ms == pytest.approx(NOW_MS + seconds * 1000 * (1 - 0.1 * jitter), abs=1)
+
+
+def test_passed_probe_lets_the_first_lanes_back() -> None:
+    """R25: and begins a new state, so that old failures do not count in it."""
+    after = probed(
+        replace(OPEN, probes=3),
+        None,
+        now_ms=NOW_MS + 9,
+        settings=BreakerSettings(),
+        jitter=0.5,
+    )
+
+    assert after == Breaker(
+        Circuit.REOPENING,
+        "a probe has passed",
+        NOW_MS + 9,
+        probes=3,
+        due_ms=NOW_MS + 9 + 60_000,
+        lanes=1,
+    )
+
+
+@pytest.mark.parametrize("steps", [1, 3, 4])
+def test_lanes_come_back_step_by_step(steps: int) -> None:
+    """R25: each after its time, and when all are back for a while, it is closed."""
+    breaker, now_ms, seen = back(1), NOW_MS, [1]
+    while breaker.state is Circuit.REOPENING:
+        early = advanced(
+            breaker, steps=steps, now_ms=breaker.due_ms - 1, settings=BreakerSettings(), jitter=0.0
+        )
+        assert early == breaker
+        now_ms = breaker.due_ms
+        breaker = advanced(
+            breaker, steps=steps, now_ms=now_ms, settings=BreakerSettings(), jitter=0.0
+        )
+        seen.append(breaker.lanes)
+
+    assert seen == [*range(1, steps + 1), 0]
+    assert breaker == Breaker(Circuit.CLOSED, "all lanes are back", now_ms)
+
+
+@pytest.mark.parametrize("breaker", [Breaker(), OPEN, PAUSED], ids=lambda b: str(b.state))
+def test_only_a_reopening_breaker_advances(breaker: Breaker) -> None:
+    """R25: the others wait for a failure, a probe or a person."""
+    later_ms = NOW_MS + 10_000_000
+
+    assert (
+        advanced(breaker, steps=4, now_ms=later_ms, settings=BreakerSettings(), jitter=0) == breaker
+    )

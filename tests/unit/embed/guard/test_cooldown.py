@@ -1,0 +1,134 @@
+"""A throttled provider: all workers wait, and one of them asks for all."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from functions.core.breaker import Breaker
+from functions.core.control import Control, Cooldown
+from functions.core.failure import Failure, FailureKind, RefusedRequestError
+from functions.core.ports import Embedded
+from tests.builders import NOW_MS
+from tests.unit.embed.guard.worker import (
+    ANSWER,
+    DOWN,
+    NO_KEY,
+    RUN_SECONDS,
+    TOO_FAST,
+    Scripted,
+    Worker,
+)
+
+
+@pytest.fixture
+def worker() -> Worker:
+    return Worker()
+
+
+def test_throttled_request_is_sent_again_in_the_same_run(worker: Worker) -> None:
+    """R23: after Retry-After, as a whole, and the cooldown ends with it."""
+    worker.answer(TOO_FAST, ANSWER)
+
+    assert worker.ask() == ANSWER
+
+    [_, (again_ms, _)] = worker.embedder.asked
+    assert 20_000 <= again_ms <= 22_000
+    assert worker.control.read("default") == Control()
+    assert worker.events() == ["cooldown_started", "cooldown_ended"]
+    assert worker.telemetry.metrics["ProviderThrottled"] == 1
+
+
+def test_throttling_is_no_failure(worker: Worker) -> None:
+    """R23 R25: it never opens a breaker, and no document is charged."""
+    worker.answer(replace(TOO_FAST, retry_after_seconds=None))
+
+    failure = worker.ask_in_vain()
+    worker.end()
+
+    assert failure.kind is FailureKind.THROTTLED
+    assert not failure.kind.spends_attempt
+    assert worker.provider == Breaker()
+
+
+def test_cooldown_longer_than_the_run_is_told_with_what_is_left(worker: Worker) -> None:
+    """R23: the run waits as long as it may, so that nothing polls meanwhile."""
+    worker.answer(replace(TOO_FAST, retry_after_seconds=300.0))
+
+    failure = worker.ask_in_vain()
+
+    assert len(worker.embedder.asked) == 1
+    assert worker.seconds == pytest.approx(RUN_SECONDS - 5)
+    assert failure.kind is FailureKind.THROTTLED
+    assert failure.retry_after_seconds == pytest.approx(300 - worker.seconds)
+
+
+def test_endless_cooldown_is_cut(worker: Worker) -> None:
+    """R23: a wrong date in a header does not stop a target for good."""
+    worker.answer(replace(TOO_FAST, retry_after_seconds=10_000_000.0))
+
+    worker.ask_in_vain()
+
+    assert worker.control.read("default").cooldown.until_ms == NOW_MS + 900_000
+
+
+def test_cooldown_of_another_worker_is_waited_out(worker: Worker) -> None:
+    """R23: it is shared by all."""
+    worker.control.cool("default", until_ms=NOW_MS + 30_000, after=0)
+
+    worker.ask()
+
+    assert worker.embedder.asked[0][0] >= 30_000
+
+
+def test_only_the_one_that_claimed_asks(worker: Worker) -> None:
+    """R23: the others wait until it knows more; one that died gives it up by time."""
+    worker.control.cool("default", until_ms=NOW_MS - 1, after=0)
+    worker.control.claim("default", now_ms=NOW_MS, until_ms=NOW_MS + 35_000)
+
+    worker.ask()
+
+    assert 35_000 <= worker.embedder.asked[0][0] <= 37_000
+    assert worker.control.read("default").cooldown == Cooldown()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [DOWN, NO_KEY, RefusedRequestError(Failure(FailureKind.INVALID_INPUT, "it answered 400"))],
+    ids=["down", "no-key", "refused"],
+)
+def test_any_other_answer_ends_the_cooldown(worker: Worker, answer: Failure | Exception) -> None:
+    """R23 R25: what it is then is for the breaker to see, by all workers."""
+    worker.control.cool("default", until_ms=NOW_MS - 1, after=0)
+    worker.answer(answer)
+
+    worker.ask_in_vain()
+
+    assert worker.control.read("default").cooldown == Cooldown()
+
+
+def test_answer_to_a_question_from_before_ends_no_cooldown(worker: Worker) -> None:
+    """R23: it proves nothing about now."""
+
+    class Late(Scripted):
+        def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+            worker.control.cool("default", until_ms=NOW_MS + 30_000, after=0)
+            return super().embed(texts, timeout_seconds=timeout_seconds)
+
+    worker.embedder = Late(worker.clock)
+
+    worker.ask()
+
+    assert worker.control.read("default").cooldown.throttles == 1
+
+
+def test_throttled_worker_waits_alone_while_the_item_is_unreadable(worker: Worker) -> None:
+    """R23 R25: less and less often, although it cannot tell the others."""
+    worker.control.is_down = True
+    unsaid = replace(TOO_FAST, retry_after_seconds=None)
+    worker.answer(unsaid, unsaid, unsaid, ANSWER)
+
+    worker.ask()
+
+    asked = [ms / 1000 for ms, _ in worker.embedder.asked]
+    assert asked == pytest.approx([0, 1.5, 4, 8.5])

@@ -1,0 +1,78 @@
+"""The control item as one worker sees it: changed once, and never in the way."""
+
+from dataclasses import replace
+
+import pytest
+
+from functions.core.breaker import Breaker, Circuit
+from functions.core.failure import Part
+from local.memory.control import MemoryControl
+from tests.builders import NOW_MS
+from tests.unit.embed.guard.worker import ANSWER, DOWN, NO_KEY, Worker
+
+
+@pytest.fixture
+def worker() -> Worker:
+    return Worker()
+
+
+def test_breaker_that_is_open_is_not_opened_again(worker: Worker) -> None:
+    """R25: a run that ends late does not put the next probe off."""
+    worker.answer(DOWN)
+    worker.ask_in_vain(times=20)
+    standing = Breaker(Circuit.OPEN, "down", NOW_MS - 120_000, due_ms=NOW_MS + 1)
+    worker.set_provider(standing)
+    worker.clock.advance(3)
+
+    worker.guard.failed(Part.PROVIDER, NO_KEY)
+    worker.end()
+
+    assert replace(worker.provider, window_ms=0, failures=0) == standing
+    assert worker.events() == []
+
+
+def test_worker_that_comes_second_does_not_tell_it_again() -> None:
+    """R25: every change is one event."""
+
+    class Slower(MemoryControl):
+        def swap(self, target: str, part: Part, before: Breaker, after: Breaker) -> bool:
+            super().swap(target, part, before, replace(after, reason="another worker's"))
+            return super().swap(target, part, before, after)
+
+    second = Worker(Slower())
+    second.answer(NO_KEY)
+
+    second.ask_in_vain()
+
+    assert second.provider.reason == "another worker's"
+    assert second.events() == []
+
+
+def test_person_who_was_faster_is_not_overruled(worker: Worker) -> None:
+    """R25: a pause stays a pause."""
+    worker.answer(DOWN)
+    worker.ask_in_vain(times=20)
+    paused = Breaker(Circuit.PAUSED, "moving house", NOW_MS)
+    worker.set_provider(paused)
+
+    worker.end()
+
+    assert worker.provider.state is Circuit.PAUSED
+    assert worker.events() == []
+
+
+def test_unreadable_item_stops_nobody(worker: Worker) -> None:
+    """R25: it is told of once in each run."""
+    worker.control.is_down = True
+    worker.answer(ANSWER, DOWN)
+
+    worker.ask()
+    worker.ask_in_vain(times=20)
+    worker.end()
+    worker.begin()
+    worker.clock.advance(5)
+    worker.ask_in_vain()
+
+    assert len(worker.embedder.asked) == 22
+    assert worker.events() == ["control_unreadable"] * 2
+    assert worker.telemetry.metrics["ControlUnreadable"] == 2
