@@ -6,6 +6,8 @@ from typing import Any
 
 from local.model.faults import Fault
 
+CALL_SECONDS = 30.0
+
 
 class Provider:
     """The model server on this machine."""
@@ -32,5 +34,5 @@ class Provider:
     def _call(self, method: str, path: str, body: object = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self._origin + path, data=data, method=method)
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=CALL_SECONDS) as answer:
             return json.loads(answer.read() or b"null")

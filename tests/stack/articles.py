@@ -1,8 +1,6 @@
 """The documents of a running stack, as an application writes them and an operator sees them."""
 
-import json
 import time
-import urllib.request
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,6 +12,7 @@ from functions.core.identity import DocumentId, entry_id, row_key
 from functions.core.ledger_row import LedgerRow, Status
 from local.model.faults import Fault
 from ops import searching
+from ops.demo.provider import Provider
 from ops.deployment import Deployment
 
 LIMIT_SECONDS = 90.0
@@ -37,7 +36,7 @@ class Articles:
         self._dynamodb = deployment.client("dynamodb")
         self._source = deployment.source("articles")
         self._target = deployment.target("default")
-        self._model = model_origin
+        self._provider = Provider(model_origin)
 
     @staticmethod
     def new_name(kind: str = "article") -> str:
@@ -113,15 +112,15 @@ class Articles:
 
     def break_provider(self, *faults: Fault) -> None:
         """Put these faults in force instead of all others; none heals it."""
-        self._call("PUT", "/faults", [fault.as_json() for fault in faults])
+        self._provider.set_faults(*faults)
 
     def requests(self) -> int:
         """Count what the provider was asked."""
-        return int(self._call("GET", "/counts")["requests"])
+        return self._provider.requests()
 
     def paid(self) -> int:
         """Count the chunks that were paid for."""
-        return int(self._call("GET", "/counts")["paid"]["inputs"])
+        return self._provider.chunks_paid()
 
     def lane(self, name: str) -> str:
         """Return the URL of a lane."""
@@ -149,9 +148,3 @@ class Articles:
     def _path(self, name: str) -> str:
         id_ = entry_id(self._source.name, DocumentId(name))
         return f"{segment(self._target.index)}/_doc/{segment(id_)}"
-
-    def _call(self, method: str, path: str, body: object = None) -> Any:
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self._model + path, data=data, method=method)
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            return json.loads(answer.read() or b"null")

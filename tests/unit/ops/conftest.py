@@ -1,11 +1,13 @@
 """A deployment whose tables and queues are moto's."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import boto3
 import pytest
 from moto import mock_aws
 
+from functions.core.lane import lanes_of
 from ops.deployment import Deployment
 from tests.builders import make_source, make_target
 from tests.ledger_table import create_ledger_table
@@ -15,7 +17,7 @@ REGION = "us-east-1"
 
 @pytest.fixture
 def deployment(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
-    """Return one source, one target, a ledger and dead letters."""
+    """Return one source, one target, a ledger, lanes and dead letters."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
     with mock_aws():
@@ -31,6 +33,11 @@ def deployment(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
             "TargetDefaultDeadLettersFifoUrl": fifo["QueueUrl"],
             "TargetDefaultDeadLettersStandardUrl": standard["QueueUrl"],
         }
+        for lane, _ in lanes_of([]):
+            fifo_only: Any = {"FifoQueue": "true"} if lane.is_fifo else {}
+            name = f"{lane}.fifo" if lane.is_fifo else str(lane)
+            queue = sqs.create_queue(QueueName=name, Attributes=fifo_only)
+            outputs[f"TargetDefaultLane{lane.capitalize()}Url"] = queue["QueueUrl"]
         yield Deployment(outputs, session)
 
 

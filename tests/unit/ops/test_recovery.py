@@ -1,0 +1,71 @@
+"""Documents sent again from the command line, with what happens to each on stderr."""
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from functions.core.identity import DocumentId
+from functions.core.ledger_row import LedgerRow, Status
+from ops.deployment import Deployment
+from ops.output import UsageError, as_text
+from ops.recovery import recover, requeue
+from tests.builders import make_row
+
+
+@pytest.fixture
+def without_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: False))
+
+
+def row(name: str, status: Status = Status.PENDING) -> LedgerRow:
+    return make_row(revision=0, document_id=DocumentId(name), status=status)
+
+
+def waiting(deployment: Deployment, lane: str) -> int:
+    return deployment.depth(deployment.queues["default"][lane])[0]
+
+
+def test_every_open_document_is_sent_again(
+    deployment: Deployment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R31 R40: closed ones are not; each send is a line on stderr, with its id."""
+    deployment.ledger.write([row("a"), row("b"), row("done", Status.COMPLETED)])
+
+    answer = recover(deployment, yes=True)
+
+    assert as_text(answer) == "2 of 2 open documents sent again"
+    assert waiting(deployment, "normal") == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert sorted(line.split()[0] for line in lines) == ["task_requeued", "task_requeued"]
+    assert {"document_id=a", "document_id=b"} <= {word for line in lines for word in line.split()}
+
+
+@pytest.mark.usefixtures("without_terminal")
+def test_without_a_terminal_nothing_is_sent_unless_the_answer_is_given(
+    deployment: Deployment,
+) -> None:
+    """R40: the question names how many; with nothing open there is no question."""
+    assert recover(deployment).open == 0
+    deployment.ledger.write([row("a")])
+
+    with pytest.raises(UsageError, match=r"Send 1 open documents again\?.*--yes"):
+        recover(deployment)
+
+    assert waiting(deployment, "normal") == 0
+
+
+def test_one_document_is_sent_to_the_chosen_lane(deployment: Deployment) -> None:
+    """R40 R41: whatever became of it; the answer says where to look."""
+    deployment.ledger.write([row("a b", Status.FAILED)])
+
+    answer = requeue(deployment, "a b", lane="high")
+
+    assert as_text(answer) == ("default/articles/a b sent to lane high: see `embedq status 'a b'`")
+    assert waiting(deployment, "high") == 1
+
+
+def test_unknown_document_is_not_sent(deployment: Deployment) -> None:
+    """R40: one sentence."""
+    with pytest.raises(UsageError, match="default/articles/a was not sent"):
+        requeue(deployment, "a")

@@ -1,0 +1,99 @@
+"""The commands of the stack on this machine, without starting one."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from local import background
+from ops.cli import main
+from ops.demo.run import Demo
+from ops.stack import up
+
+RUNNING = background.Running("http://localhost:1", "http://localhost:2")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of a stack that runs, as far as the files say."""
+    monkeypatch.setattr(background, "find_any", lambda: (tmp_path, RUNNING))
+    return tmp_path
+
+
+@pytest.fixture
+def logs(folder: Path) -> Path:
+    """Return the folder of the functions' logs, with those of two functions."""
+    path = folder / "runner" / "logs"
+    path.mkdir(parents=True)
+    (path / "embed.log").write_text('{"message": "task_started"}\nSTART\n')
+    (path / "sweep.log").write_text("swept\n")
+    return path
+
+
+@pytest.mark.usefixtures("folder")
+def test_up_names_what_an_aws_client_needs() -> None:
+    """R40 R81: both names of the region, as clients know one or the other."""
+    assert up(hashed=False).environment == {
+        "AWS_ENDPOINT_URL": "http://localhost:1",
+        "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "local",
+        "AWS_SECRET_ACCESS_KEY": "local",
+    }
+
+
+@pytest.mark.parametrize(
+    ("function", "lines"),
+    [([], ['{"message": "task_started"}', "START", "swept"]), (["sweep"], ["swept"])],
+)
+@pytest.mark.usefixtures("logs")
+def test_logs_are_printed_as_they_were_written(
+    function: list[str], lines: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R40: of all functions, or of those with a word in their name."""
+    assert main(["logs", *function]) == 0
+
+    assert capsys.readouterr().out.splitlines() == lines
+
+
+@pytest.mark.usefixtures("logs")
+def test_logs_as_json_name_their_function(capsys: pytest.CaptureFixture[str]) -> None:
+    """R40: a line that is JSON is an object, any other a text."""
+    assert main(["logs", "embed", "--json"]) == 0
+
+    assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == [
+        {"function": "embed", "line": {"message": "task_started"}},
+        {"function": "embed", "line": "START"},
+    ]
+
+
+@pytest.mark.usefixtures("logs")
+def test_function_without_a_log_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """R40: one sentence and exit code 2."""
+    assert main(["logs", "nonsense"]) == 2
+
+    assert "no function with 'nonsense' in its name has logged" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
+def test_demo_needs_an_empty_stack(capsys: pytest.CaptureFixture[str]) -> None:
+    """R81: it never writes into a stack that is in use."""
+    assert main(["demo"]) == 2
+
+    assert "first `embedq down`" in capsys.readouterr().err
+
+
+def test_demo_in_memory_shows_every_step(capsys: pytest.CaptureFixture[str]) -> None:
+    """R81: with --json the steps go to stderr, and the outcome to stdout."""
+    assert main(["demo", "--engines", "memory", "--json"]) == 0
+
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["error"] is None
+    assert [line[:2] for line in printed.err.splitlines() if line[:1].isdigit()] == [
+        f"{number}." for number in range(1, 8)
+    ]
+
+
+def test_demo_that_stops_is_a_failure() -> None:
+    """R81: a newcomer's script notices."""
+    assert Demo(error="no search", seconds=1, is_running=False).exit_code == 1
