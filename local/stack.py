@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from functions.adapters.dynamodb_ledger import DynamoDbLedger
 from functions.adapters.sqs_tasks import SqsTasks
 from functions.core.settings import EnqueueSettings
@@ -171,11 +173,13 @@ def _prepare(vectors: str, log: Log) -> str:
     """Pack the functions and return the template: work that needs no engine."""
     # moto takes over a second to import, and is needed as soon as the engines are there.
     importlib.import_module("moto.moto_server.werkzeug_app")
-    for name in FUNCTIONS:
-        build(Package(name, CHECKOUT, "local"))
-    log("functions packed as for Lambda, with this machine's wheels")
-    template = local_template(cache=TEMPLATES, model=MODELS[vectors])
-    log("template synthesized")
+    # Another stack of this checkout may start at the same time.
+    with FileLock(CHECKOUT / "build" / "local.lock"):
+        for name in FUNCTIONS:
+            build(Package(name, CHECKOUT, "local"))
+        log("functions packed as for Lambda, with this machine's wheels")
+        template = local_template(cache=TEMPLATES, model=MODELS[vectors])
+        log("template synthesized")
     return template
 
 

@@ -1,9 +1,20 @@
-"""For every test: no connection beyond this machine, and no credentials but made-up ones."""
+"""For every test: no connection beyond this machine, made-up credentials, and its worker."""
 
 import os
 from pathlib import Path
 
 from tests.this_machine.sitecustomize import refuse_others
+from tests.workers import (
+    pytest_collection_modifyitems,
+    pytest_xdist_auto_num_workers,
+    pytest_xdist_make_scheduler,
+)
+
+__all__ = [
+    "pytest_collection_modifyitems",
+    "pytest_xdist_auto_num_workers",
+    "pytest_xdist_make_scheduler",
+]
 
 # Nothing listens there: https://www.rfc-editor.org/rfc/rfc6335#section-6
 CLOSED_PORT = "http://127.0.0.1:1"

@@ -1,18 +1,15 @@
-"""The dev stage as one machine runs it, synthesized once per test session."""
+"""The dev stage as one machine runs it, synthesized once per test run."""
 
 from pathlib import Path
 
 import pytest
 
 from local.template import LocalAddresses, local_template
+from tests.run_folder import made_once
 
 ADDRESSES = LocalAddresses("http://127.0.0.1:9200", "http://127.0.0.1:8000/v1")
-CACHE = pytest.StashKey[Path]()
 
 
-def template_cache(config: pytest.Config, tmp: pytest.TempPathFactory) -> Path:
-    """Return the session's folder of templates, with that of the local stage in it."""
-    if CACHE not in config.stash:
-        config.stash[CACHE] = tmp.mktemp("templates")
-        local_template(cache=config.stash[CACHE])
-    return config.stash[CACHE]
+def template_cache(tmp: pytest.TempPathFactory) -> Path:
+    """Return the run's folder of templates, with that of the local stage in it."""
+    return made_once(tmp, "templates", lambda folder: local_template(cache=folder))

@@ -1,4 +1,4 @@
-"""One OpenSearch node for the whole test session, for a conftest that imports the fixture."""
+"""One OpenSearch node for the whole test run, for a conftest that imports the fixture."""
 
 import pytest
 
@@ -8,5 +8,5 @@ from tests.engines.session_engine import session_engine
 
 @pytest.fixture(scope="session")
 def opensearch_url(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the URL of the session's node: name your own index, others use it too."""
+    """Return the URL of the run's node: name your own index, others use it too."""
     return session_engine(pytestconfig, tmp_path_factory, OpenSearch()).url

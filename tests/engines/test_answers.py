@@ -10,11 +10,12 @@ from opensearchpy import OpenSearch
 
 from local.engines.dynamodb import DATABASE, STREAM_INDEXES
 from local.engines.elasticmq import ElasticMq
-from local.engines.engine import RunningEngine, launch, place_for, wait_until_ready
+from local.engines.engine import launch, place_for, wait_until_ready
 from local.engines.fetch import fetch_all
 from local.engines.java import choose_java
 from local.engines.progress import FetchProgress
 from local.processes import Processes
+from tests.engines.session_engine import SessionEngine
 
 Client = Callable[[str, str], Any]
 
@@ -40,9 +41,9 @@ def test_dynamodb_streams_a_write(client: Client, dynamodb_url: str) -> None:
     assert record["dynamodb"]["NewImage"] == {"id": {"S": "a"}}
 
 
-def test_stream_records_are_indexed(dynamodb_engine: RunningEngine) -> None:
+def test_stream_records_are_indexed(dynamodb_engine: SessionEngine) -> None:
     """R82: writes do not get slower with every stream record."""
-    database = dynamodb_engine.place.data / DATABASE
+    database = dynamodb_engine.data / DATABASE
     with closing(sqlite3.connect(database)) as connection:
         rows = connection.execute("SELECT name FROM sqlite_master WHERE tbl_name = 'us'")
         names = {name for (name,) in rows}

@@ -1,8 +1,9 @@
-"""Each stage of cdk.json, synthesized once for all tests, with the security scan's findings."""
+"""Each stage of cdk.json, synthesized once per test run, with the security scan's findings."""
 
 import json
 from collections.abc import Callable, Iterator
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from tests.infrastructure.deployment import Deployed, deployed_stage
 from tests.infrastructure.index_endpoint import index_endpoint
 from tests.infrastructure.security_scan import findings, scan
 from tests.infrastructure.synthesized import CONTEXT, Synthesized
+from tests.run_folder import made_once
 
 
 @pytest.fixture(scope="session")
@@ -21,9 +23,10 @@ def synthesize(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Synt
 
     @cache
     def of(stage: str) -> Synthesized:
-        out = tmp_path_factory.mktemp(stage)
-        app = pipeline_app({**CONTEXT, "stage": stage}, code=PLACEHOLDER, outdir=out)
-        scan(app)
+        def make(folder: Path) -> None:
+            scan(pipeline_app({**CONTEXT, "stage": stage}, code=PLACEHOLDER, outdir=folder))
+
+        out = made_once(tmp_path_factory, f"stage-{stage}", make)
         path = out / f"embedq-{stage}.template.json"
         return Synthesized(stage, path, json.loads(path.read_text()), findings(out))
 

@@ -10,9 +10,9 @@ from tests.endpoint.local_stage import ADDRESSES, template_cache
 
 
 @pytest.fixture(scope="session")
-def cache(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder that keeps synthesized templates."""
-    return template_cache(pytestconfig, tmp_path_factory)
+    return template_cache(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
