@@ -4,9 +4,9 @@ import json
 import sys
 from pathlib import Path
 
-from infrastructure.config_mistakes import ConfigError
+from infrastructure.app import pipeline_app
+from infrastructure.config.mistakes import ConfigError
 from infrastructure.function_code import built_code
-from infrastructure.pipeline_app import pipeline_app
 
 ROOT = Path(__file__).parent
 

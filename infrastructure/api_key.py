@@ -6,9 +6,8 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from infrastructure.acknowledgments import acknowledge
+from infrastructure.config.stage import StageConfig
 from infrastructure.removal import removal_policy
-from infrastructure.stage_config import StageConfig
-from infrastructure.target_config import TargetConfig
 
 
 @dataclass(frozen=True)
@@ -20,10 +19,9 @@ class ApiKey:
     is_made_here: bool
 
 
-def api_key(
-    scope: Construct, id_: str, *, target_name: str, target: TargetConfig, config: StageConfig
-) -> ApiKey:
+def api_key(scope: Construct, id_: str, *, target_name: str, config: StageConfig) -> ApiKey:
     """Make the target's secret, empty, or take the existing one that the target names."""
+    target = config.targets[target_name]
     if target.api_key_secret_arn is not None:
         return ApiKey(target.api_key_secret_arn, target.api_key_encryption_key_arn, False)
     # The low-level resource, because the construct above it invents a value, and a wrong key is

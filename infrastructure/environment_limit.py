@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 
 from functions.core.lane import lanes_of, queue_name
-from infrastructure.config_mistakes import Mistake
-from infrastructure.function_environment import (
+from infrastructure.config.mistakes import Mistake
+from infrastructure.config.stage import StageConfig
+from infrastructure.environment import (
     Environments,
     Made,
     Variables,
     telemetry_environment,
 )
-from infrastructure.resource_names import lane_queue_name
-from infrastructure.stage_config import StageConfig
+from infrastructure.names import lane_queue_name
 
 # https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 ENVIRONMENT_BYTES = 4096
@@ -26,9 +26,7 @@ _GENERATED_ADDRESS = "x" * 128
 def large_environments(stage: str, config: StageConfig) -> Iterator[Mistake]:
     """Find functions whose variables would not fit."""
     for function, environment in _expected_environments(stage, config).items():
-        telemetry = telemetry_environment(
-            function=function, stage=stage, log_level=config.log_level
-        )
+        telemetry = telemetry_environment(function, stage=stage, log_level=config.log_level)
         variables = {**environment, **telemetry}
         size = sum(len(f"{key}{value}".encode()) for key, value in variables.items())
         if size > ENVIRONMENT_BYTES:

@@ -6,13 +6,14 @@ from pathlib import Path
 
 from aws_cdk import aws_lambda as lambda_
 
-FOLDERS = ("enqueue", "embed", "index_setup", "sweep", "breaker")
-PLACEHOLDER = {folder: Path(__file__).parent / "placeholder_code" for folder in FOLDERS}
+from infrastructure.function_table import FUNCTIONS
+
+PLACEHOLDER = {folder: Path(__file__).parent / "placeholder_code" for folder in FUNCTIONS}
 
 
 def built_code(build: Path) -> dict[str, Path]:
     """Find each function's zip, or say in one line that a placeholder stands in for them."""
-    zips = {folder: build / f"{folder}.zip" for folder in FOLDERS}
+    zips = {folder: build / f"{folder}.zip" for folder in FUNCTIONS}
     missing = [path.name for path in zips.values() if not path.is_file()]
     if not missing:
         return zips

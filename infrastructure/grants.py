@@ -1,4 +1,7 @@
-"""What each function may do, and to what: every statement names its actions and resources."""
+"""What each function may do, and to what: every statement names its actions and resources.
+
+All grants are here, one function below for each function of the pipeline.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -6,55 +9,12 @@ from typing import Any
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 
-from functions.core.names import EVENT_SOURCE
+from functions.core.names import CONTROL_PREFIX, EVENT_SOURCE
 from infrastructure.acknowledgments import acknowledge
-
-CONTROL_PREFIX = "control/"
-
-
-def allow(
-    role: iam.Role,
-    actions: Sequence[str],
-    resources: Iterable[str],
-    *,
-    wildcard_reason: str = "",
-    only: Mapping[str, Mapping[str, Any]] | None = None,
-) -> None:
-    """Let a role do the actions to the resources. A wildcard needs a written reason."""
-    named = list(resources)
-    for resource in named:
-        if "*" in resource:
-            if not wildcard_reason:
-                raise ValueError(f"{resource}: a wildcard needs a reason")
-            finding = f"IAM5[Resource::{_readable(Stack.of(role).resolve(resource))}]"
-            acknowledge(role, finding, wildcard_reason)
-    if named:
-        role.add_to_policy(
-            iam.PolicyStatement(actions=list(actions), resources=named, conditions=only)
-        )
-
-
-def _readable(resolved: Any) -> str:
-    """Spell an ARN as the security scan does: references in angle brackets."""
-    match resolved:
-        case {"Fn::Join": [str(separator), [*parts]]}:
-            return separator.join(map(_readable, parts))
-        case {"Fn::GetAtt": [*names]}:
-            return f"<{'.'.join(map(str, names))}>"
-        case {"Ref": str(name)}:
-            return f"<{name}>"
-        case _:
-            return str(resolved)
-
-
-def control_items(*targets: str) -> dict[str, dict[str, Any]]:
-    """Limit a grant on the ledger to the control items of some targets.
-
-    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/specifying-conditions.html
-    """
-    keys = [f"{CONTROL_PREFIX}{target}" for target in targets]
-    return {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": keys}}
-
+from infrastructure.api_key import ApiKey
+from infrastructure.names import bus_name
+from infrastructure.parts import Parts
+from infrastructure.sources import SourceTable
 
 # https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-use-conditions.html
 OWN_EVENTS = {"ForAllValues:StringEquals": {"events:source": EVENT_SOURCE}}
@@ -98,3 +58,142 @@ PUT_EVENTS = ("events:PutEvents",)
 # https://docs.aws.amazon.com/lambda/latest/dg/lambda-api-permissions-ref.html
 SWITCH_MAPPINGS = ("lambda:GetEventSourceMapping", "lambda:UpdateEventSourceMapping")
 CALL_FUNCTION = ("lambda:InvokeFunction",)
+_SET_ASIDE = "Lambda names the objects of failed records below a prefix of its own."
+_STASHED = "The stash has one object per row, named by the row's hash."
+
+
+def grant_all(parts: Parts) -> None:
+    """Let each function do its work, and no more."""
+    _grant_enqueue(parts)
+    for target in parts.embeds:
+        _grant_embed(target, parts)
+    _grant_index_setup(parts)
+    _grant_sweep(parts)
+    _grant_breaker(parts)
+
+
+def _grant_enqueue(parts: Parts) -> None:
+    role, stores = parts.enqueue.role, parts.stores
+    tables = stores.tables.values()
+    allow(role, READ_STREAM, [table.stream_arn for table in tables])
+    allow(role, DECRYPT, _keys(*tables))
+    allow(role, SWAP_ROWS, [stores.ledger.table.table_arn])
+    allow(role, SEND_TASKS, _queues(parts))
+    allow(role, LIST_BUCKET, [stores.failed.bucket.bucket_arn])
+    allow(role, WRITE_OBJECTS, [stores.failed.objects_arn], wildcard_reason=_SET_ASIDE)
+
+
+def _grant_embed(target: str, parts: Parts) -> None:
+    role, stores = parts.embeds[target].role, parts.stores
+    ledger, key, lanes = stores.ledger.table.table_arn, stores.keys[target], stores.lanes[target]
+    tables = [stores.tables[source] for source in parts.config.sources_of(target)]
+    allow(role, RECEIVE_TASKS, lanes.arns())
+    allow(role, SEND_TASKS, lanes.arns(fifo_only=True))
+    allow(role, READ_ITEMS, [table.arn for table in tables])
+    allow(role, SWAP_ROWS, [ledger])
+    allow(role, READ_AND_CHANGE_ITEM, [ledger], only=control_items(target))
+    allow(role, PUT_EVENTS, _buses(parts), only=OWN_EVENTS)
+    allow(role, READ_SECRET, [key.arn])
+    allow(role, DECRYPT, _keys(*tables, key))
+    allow(role, LIST_BUCKET, [stores.stash.bucket.bucket_arn])
+    allow(role, READ_AND_WRITE_OBJECTS, [stores.stash.objects_arn], wildcard_reason=_STASHED)
+    allow(role, READ_AND_WRITE_ENTRIES, _entries(parts, target))
+
+
+def _grant_index_setup(parts: Parts) -> None:
+    index = parts.stores.index
+    for target in parts.settings.targets.values():
+        mapping = index.paths(f"{target.index}/_mapping")
+        allow(index.setup.role, READ_MAPPING, mapping)
+        # A new index stands behind its alias, under the alias's name and a number.
+        allow(index.setup.role, CHANGE_INDEX, [*mapping, *index.paths(f"{target.index}-1")])
+
+
+def _grant_sweep(parts: Parts) -> None:
+    role, stores = parts.sweep.role, parts.stores
+    ledger, queues = stores.ledger.table.table_arn, _queues(parts)
+    allow(role, LIST_ROWS, [stores.ledger.index_arn])
+    allow(role, SWAP_ROWS, [ledger])
+    allow(role, REMOVE_ROWS, [ledger])
+    allow(role, READ_ITEM, [ledger])
+    allow(role, SEND_TASKS, queues)
+    allow(role, COUNT_TASKS, queues)
+    allow(role, READ_AND_WRITE_ENTRIES, _entries(parts, *parts.embeds))
+    allow(role, LIST_BUCKET, [stores.failed.bucket.bucket_arn])
+    allow(role, TAKE_OBJECTS, [stores.failed.objects_arn], wildcard_reason=_SET_ASIDE)
+    allow(role, PUT_EVENTS, _buses(parts), only=OWN_EVENTS)
+
+
+def _grant_breaker(parts: Parts) -> None:
+    role = parts.breaker.role
+    mappings = [mapping for found in parts.mappings.values() for mapping in found.values()]
+    ledger = parts.stores.ledger.table.table_arn
+    allow(role, READ_AND_CHANGE_ITEM, [ledger], only=control_items(*parts.embeds))
+    allow(role, SWITCH_MAPPINGS, [mapping.event_source_mapping_arn for mapping in mappings])
+    allow(role, CALL_FUNCTION, [embed.function.function_arn for embed in parts.embeds.values()])
+
+
+def _queues(parts: Parts) -> list[str]:
+    return [arn for lanes in parts.stores.lanes.values() for arn in lanes.arns()]
+
+
+def _entries(parts: Parts, *targets: str) -> list[str]:
+    """Name the paths to write entries, and to ask for them first."""
+    aliases = [parts.settings.targets[target].index for target in targets]
+    calls = [f"{alias}/{call}" for alias in aliases for call in ("_bulk", "_mget")]
+    return parts.stores.index.paths(*calls)
+
+
+def _buses(parts: Parts) -> list[str]:
+    name = bus_name(parts.config)
+    stack = Stack.of(parts.enqueue)
+    arn = stack.format_arn(service="events", resource="event-bus", resource_name=name)
+    return [arn] if name else []
+
+
+def _keys(*encrypted: SourceTable | ApiKey) -> list[str]:
+    return [part.encryption_key_arn for part in encrypted if part.encryption_key_arn]
+
+
+def allow(
+    role: iam.Role,
+    actions: Sequence[str],
+    resources: Iterable[str],
+    *,
+    wildcard_reason: str = "",
+    only: Mapping[str, Mapping[str, Any]] | None = None,
+) -> None:
+    """Let a role do the actions to the resources. A wildcard needs a written reason."""
+    named = list(resources)
+    for resource in named:
+        if "*" in resource:
+            if not wildcard_reason:
+                raise ValueError(f"{resource}: a wildcard needs a reason")
+            finding = f"IAM5[Resource::{_readable(Stack.of(role).resolve(resource))}]"
+            acknowledge(role, finding, wildcard_reason)
+    if named:
+        role.add_to_policy(
+            iam.PolicyStatement(actions=list(actions), resources=named, conditions=only)
+        )
+
+
+def _readable(resolved: Any) -> str:
+    """Spell an ARN as the security scan does: references in angle brackets."""
+    match resolved:
+        case {"Fn::Join": [str(separator), [*parts]]}:
+            return separator.join(map(_readable, parts))
+        case {"Fn::GetAtt": [*names]}:
+            return f"<{'.'.join(map(str, names))}>"
+        case {"Ref": str(name)}:
+            return f"<{name}>"
+        case _:
+            return str(resolved)
+
+
+def control_items(*targets: str) -> dict[str, dict[str, Any]]:
+    """Limit a grant on the ledger to the control items of some targets.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/specifying-conditions.html
+    """
+    keys = [f"{CONTROL_PREFIX}/{target}" for target in targets]
+    return {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": keys}}

@@ -1,39 +1,34 @@
-"""The lanes of one target, and its two DLQs. A task that fails for good stays 14 days."""
+"""The lanes of one target, its two DLQs, and how Lambda reads the lanes for embed."""
 
 from aws_cdk import Duration, Stack
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
-from constructs import Construct
+from constructs import Construct, IDependable
 
 from functions.core.lane import Lane, lanes_of, queue_name
 from functions.core.next_step import MAX_RECEIVES
-from infrastructure.resource_names import (
+from infrastructure.config.stage import StageConfig
+from infrastructure.names import (
     dead_letter_queue_name,
     lane_queue_name,
     pascal,
 )
-from infrastructure.target_config import TargetConfig
+from infrastructure.python_function import PythonFunction
 
 RETENTION = Duration.days(14)  # SQS keeps no message longer.
 
 
 class Lanes(Construct):
-    """Carry the tasks of one target."""
+    """Carry the tasks of one target; one that fails for good stays 14 days in a DLQ."""
 
     def __init__(
-        self,
-        scope: Construct,
-        id_: str,
-        *,
-        stage: str,
-        target_name: str,
-        target: TargetConfig,
-        sequential_sources: tuple[str, ...],
+        self, scope: Construct, id_: str, *, stage: str, config: StageConfig, target_name: str
     ) -> None:
         super().__init__(scope, id_)
         self._stage = stage
         self._target_name = target_name
-        self._target = target
-        wanted = lanes_of(sequential_sources)
+        self._target = config.targets[target_name]
+        wanted = lanes_of(config.sequential_sources_of(target_name))
         self.dead_letters = {
             fifo: self._dead_letters(
                 fifo=fifo, sources=[pair for pair in wanted if pair[0].is_fifo is fifo]
@@ -55,6 +50,33 @@ class Lanes(Construct):
             for name, queue in self.queues.items()
             if self.lane_of[name].is_fifo or not fifo_only
         ]
+
+    def feed(
+        self, embed: PythonFunction, *, enabled: bool, after: IDependable
+    ) -> dict[str, lambda_.EventSourceMapping]:
+        """Let Lambda read every lane, once the index is there to be written."""
+        return {
+            name: self._mapping(name, embed, enabled=enabled, after=after) for name in self.queues
+        }
+
+    def _mapping(
+        self, name: str, embed: PythonFunction, *, enabled: bool, after: IDependable
+    ) -> lambda_.EventSourceMapping:
+        lane = self.lane_of[name]
+        batch_size, window_seconds = self._target.batch_of(lane)
+        mapping = lambda_.EventSourceMapping(
+            embed,
+            pascal(name, "mapping"),
+            target=embed.function,
+            event_source_arn=self.queues[name].queue_arn,
+            enabled=enabled,
+            batch_size=batch_size,
+            max_batching_window=Duration.seconds(window_seconds) if window_seconds else None,
+            max_concurrency=self._target.concurrency.of(lane),
+            report_batch_item_failures=True,
+        )
+        mapping.node.add_dependency(after)
+        return mapping
 
     def _queue(self, lane: Lane, source: str) -> sqs.Queue:
         _, window = self._target.batch_of(lane)

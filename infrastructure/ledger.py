@@ -4,8 +4,8 @@ from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
 from functions.core.names import OPEN_INDEX
+from infrastructure.config.stage import StageConfig
 from infrastructure.removal import removal_policy
-from infrastructure.stage_config import StageConfig
 
 
 class Ledger(Construct):

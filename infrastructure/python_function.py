@@ -1,42 +1,41 @@
-"""One Lambda function of ours: arm64, traced, with a log group and a role of its own."""
+"""One Lambda function of ours: arm64, traced, with a log group, a role and ticks of its own."""
 
 from collections.abc import Mapping
 
 from aws_cdk import Duration
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from infrastructure.acknowledgments import acknowledge
-from infrastructure.function_environment import telemetry_environment
+from infrastructure.config.stage import StageConfig
+from infrastructure.environment import telemetry_environment
+from infrastructure.function_table import FunctionSpec
 from infrastructure.removal import removal_policy, set_retention
-from infrastructure.stage_config import StageConfig
 
 # A tick that waited longer is late for its minute, and Lambda keeps no younger age.
 TICK_AGE = Duration.minutes(1)
 
 
 class PythonFunction(Construct):
-    """Run functions/<folder>/handler.py."""
+    """Run functions/<folder>/handler.py, also at each of its ticks."""
 
     def __init__(
         self,
         scope: Construct,
         id_: str,
         *,
-        folder: str,
+        spec: FunctionSpec,
         stage: str,
         config: StageConfig,
-        code: lambda_.Code,
+        code: Mapping[str, lambda_.Code],
         environment: Mapping[str, str],
-        timeout: Duration,
-        memory_mb: int,
-        reserved_concurrency: int | None = None,
-        recursive_loop: lambda_.RecursiveLoop = lambda_.RecursiveLoop.TERMINATE,
-        is_ticked: bool = False,
     ) -> None:
         super().__init__(scope, id_)
+        self.spec = spec
         logs_ = logs.LogGroup(self, "Logs", removal_policy=removal_policy(config))
         set_retention(logs_, config)
         # A role of its own: the default one brings AWSLambdaBasicExecutionRole, which may write
@@ -48,23 +47,48 @@ class PythonFunction(Construct):
             "Function",
             runtime=lambda_.Runtime.PYTHON_3_13,
             architecture=lambda_.Architecture.ARM_64,
-            handler=f"functions.{folder}.handler.lambda_handler",
-            code=code,
+            handler=f"functions.{spec.folder}.handler.lambda_handler",
+            code=code[spec.folder],
             role=self.role,
             environment={
                 **environment,
-                **telemetry_environment(function=folder, stage=stage, log_level=config.log_level),
+                **telemetry_environment(spec.folder, stage=stage, log_level=config.log_level),
             },
-            timeout=timeout,
-            memory_size=memory_mb,
-            reserved_concurrent_executions=reserved_concurrency,
-            recursive_loop=recursive_loop,
+            timeout=Duration.seconds(spec.timeout_seconds),
+            memory_size=spec.memory_mb,
+            reserved_concurrent_executions=spec.reserved_concurrency,
+            recursive_loop=lambda_.RecursiveLoop.ALLOW
+            if spec.may_feed_itself
+            else lambda_.RecursiveLoop.TERMINATE,
             # What a tick left undone, the next one does: Lambda need not retry or keep it.
-            retry_attempts=0 if is_ticked else None,
-            max_event_age=TICK_AGE if is_ticked else None,
+            retry_attempts=0 if spec.ticks else None,
+            max_event_age=TICK_AGE if spec.ticks else None,
             tracing=lambda_.Tracing.ACTIVE,
             log_group=logs_,
         )
+        self._tick(enabled=config.enabled)
+        self._accept_findings()
+
+    def _tick(self, *, enabled: bool) -> None:
+        """Run the function at a steady rate, with an event that names the job."""
+        for tick in self.spec.ticks:
+            events.Rule(
+                self,
+                f"{tick.job.capitalize()}Tick",
+                schedule=events.Schedule.rate(Duration.minutes(tick.minutes)),
+                enabled=enabled,
+                targets=[
+                    targets.LambdaFunction(
+                        self.function,
+                        event=events.RuleTargetInput.from_object({"job": tick.job}),
+                        # The next tick does the same: one that was not delivered is not kept.
+                        retry_attempts=0,
+                        max_event_age=TICK_AGE,
+                    )
+                ],
+            )
+
+    def _accept_findings(self) -> None:
         # cfn-lint W3005, redundant DependsOn: the CDK makes a function wait for its role's policy
         # by naming role and policy together, and the role is referred to anyway.
         resource = self.function.node.default_child

@@ -3,7 +3,7 @@
 from aws_cdk import RemovalPolicy
 from aws_cdk import aws_logs as logs
 
-from infrastructure.stage_config import StageConfig
+from infrastructure.config.stage import StageConfig
 
 
 def removal_policy(config: StageConfig) -> RemovalPolicy:

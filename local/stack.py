@@ -18,6 +18,7 @@ from filelock import FileLock
 from functions.adapters.dynamodb_ledger import DynamoDbLedger
 from functions.adapters.sqs_tasks import SqsTasks
 from functions.core.settings import EnqueueSettings
+from infrastructure.function_table import FUNCTIONS
 from local.aws_client import local_client
 from local.background import ENGINES, STACK
 from local.endpoint.server import AwsEndpoint
@@ -37,7 +38,7 @@ from local.template.references import Site
 from local.template.stack import read_stack
 from local.template.stage import MINILM, LocalAddresses, LocalModel
 from local.template.synthesis import local_template
-from scripts.build_zips import FUNCTIONS, Package, build
+from scripts.build_zips import Package, build
 
 EVENTS = "events.jsonl"
 API_KEY = "local"  # the model server takes any

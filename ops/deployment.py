@@ -18,7 +18,7 @@ from functions.core.failure import FailureError
 from functions.core.identity import DocumentId, RowKey, row_key
 from functions.core.lane import lanes_of, queue_name
 from functions.core.settings import Ordering, SourceSettings, TargetSettings
-from infrastructure.resource_names import pascal, stack_name
+from infrastructure.names import pascal, stack_name
 from ops.output import UsageError
 
 # What a call to a stack may raise, whatever the command.

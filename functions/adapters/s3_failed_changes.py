@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 from functions.adapters.dynamodb_stream import UnknownTableError, parse_records
 from functions.adapters.store_errors import store_failures
 from functions.core.failed_batch import FailedBatch, UnreadableBatchError
+from functions.core.names import FAILED_CHANGES_PREFIX
 from functions.core.settings import SourceSettings
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
-
-PREFIX = "aws/lambda/"
 
 
 class S3FailedChanges:
@@ -31,7 +30,7 @@ class S3FailedChanges:
         """Name each batch that lies there."""
         pages = self._client.get_paginator("list_objects_v2")
         with store_failures(f"listing bucket {self._bucket}"):
-            for page in pages.paginate(Bucket=self._bucket, Prefix=PREFIX):
+            for page in pages.paginate(Bucket=self._bucket, Prefix=FAILED_CHANGES_PREFIX):
                 for found in page.get("Contents", []):
                     yield found["Key"]
 

@@ -8,13 +8,12 @@ import numpy as np
 
 from functions.adapters.store_errors import store_failures
 from functions.core.identity import RowKey, digest
+from functions.core.names import STASH_PREFIX
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
     from functions.core.entry import Vector
-
-PREFIX = "stash/"
 
 
 class S3Stash:
@@ -44,7 +43,7 @@ class S3Stash:
 
 
 def _name(key: RowKey) -> str:
-    return f"{PREFIX}{digest(key)}"
+    return f"{STASH_PREFIX}{digest(key)}"
 
 
 def _pack(vectors: Mapping[str, "Vector"]) -> bytes:

@@ -4,3 +4,9 @@ METRICS_NAMESPACE = "embedq"
 EVENT_SOURCE = "embedq"
 # The ledger's sparse index.
 OPEN_INDEX = "open"
+# Items of the ledger's table that are no rows have keys below this one.
+CONTROL_PREFIX = "control"
+# Below these the buckets have their objects. Lambda chooses the first one:
+# https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-errors.html
+FAILED_CHANGES_PREFIX = "aws/lambda/"
+STASH_PREFIX = "stash/"

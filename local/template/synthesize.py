@@ -5,10 +5,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from infrastructure.config_mistakes import ConfigError
+from infrastructure.app import pipeline_app
+from infrastructure.config.mistakes import ConfigError
 from infrastructure.function_code import PLACEHOLDER
-from infrastructure.pipeline_app import pipeline_app
-from infrastructure.resource_names import stack_name
+from infrastructure.names import stack_name
 from local.files import write_text
 from local.template.stage import STAGE, LocalModel, local_stage
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from infrastructure.app import pipeline_app
 from infrastructure.function_code import PLACEHOLDER
-from infrastructure.pipeline_app import pipeline_app
 from local.model.server import ModelServer
 from tests.infrastructure.deployment import Deployed, deployed_stage
 from tests.infrastructure.index_endpoint import index_endpoint

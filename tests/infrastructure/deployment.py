@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from infrastructure.app import pipeline_app
 from infrastructure.function_code import PLACEHOLDER
-from infrastructure.pipeline_app import pipeline_app
 from local.aws_client import CREDENTIALS, REGION, local_client
 from scripts.cdk import cdk_command, cdk_environment
 from tests.infrastructure.index_endpoint import IndexEndpoint

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from infrastructure.config_mistakes import ConfigError
-from infrastructure.stage_parser import parse_stages
+from infrastructure.config.mistakes import ConfigError
+from infrastructure.config.parser import parse_stages
 
 STAGE: dict[str, Any] = {
     "sources": {"articles": {"key": {"id": "S"}, "text": "{body}"}},

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import app
+from infrastructure.app import pipeline_app
 from infrastructure.function_code import PLACEHOLDER, built_code
-from infrastructure.pipeline_app import pipeline_app
 from tests.infrastructure.synthesized import CONTEXT, ROOT
 
 

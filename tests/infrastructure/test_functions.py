@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from functions.adapters import s3_failed_changes, s3_stash
 from functions.core.failure import FailureKind
 from functions.core.settings import (
     BreakerFunctionSettings,
@@ -17,10 +16,8 @@ from functions.core.settings import (
     IndexSetupSettings,
     SweepSettings,
 )
-from infrastructure.failed_changes import OBJECT_PREFIX as FAILED_CHANGES_PREFIX
+from infrastructure.app import pipeline_app
 from infrastructure.function_code import PLACEHOLDER
-from infrastructure.pipeline_app import pipeline_app
-from infrastructure.stash import OBJECT_PREFIX as STASH_PREFIX
 from tests.infrastructure.synthesized import CONTEXT, Synthesized
 
 TELEMETRY = {"POWERTOOLS_SERVICE_NAME", "POWERTOOLS_METRICS_NAMESPACE", "LOG_LEVEL", "STAGE"}
@@ -136,20 +133,14 @@ def test_completion_events_go_to_the_default_bus_or_nowhere(
     template = app.synth().get_stack_by_name("embedq-dev").template
     stage = Synthesized("dev", tmp_path, template, ())
 
-    told = {
+    buses = {
         folder: variables(function)["EVENT_BUS"]
         for folder in ("embed", "sweep")
         for function in stage.functions(folder).values()
     }
-    assert told == {"embed": bus, "sweep": bus}
+    assert buses == {"embed": bus, "sweep": bus}
     assert ("events:PutEvents" in json.dumps(stage.properties("AWS::IAM::Policy"))) is events
     assert template["Outputs"]["EventBus"]["Value"] == (bus or "none")
-
-
-def test_buckets_keep_what_the_functions_put_there_and_look_for() -> None:
-    """R31: the stack's grants are by prefix, and so are the functions' objects."""
-    assert s3_failed_changes.PREFIX == FAILED_CHANGES_PREFIX
-    assert s3_stash.PREFIX == STASH_PREFIX
 
 
 def test_functions_are_arm64_traced_and_log_where_retention_is_set(

@@ -6,10 +6,7 @@ import pytest
 from aws_cdk import App, Stack
 from aws_cdk import aws_iam as iam
 
-from functions.adapters import dynamodb_control
-from infrastructure import grants
 from infrastructure.grants import allow
-from infrastructure.stage_rules import RESERVED_TARGETS
 from tests.infrastructure.synthesized import Synthesized, as_list
 
 # The only resources that a function's policy does not name whole, each with its reason.
@@ -183,12 +180,6 @@ def test_control_items_are_changed_by_their_own_functions_alone(synthesize: Any)
         "SweepRole": [],
         "BreakerRole": [["control/default", "control/large"]],
     }
-
-
-def test_control_items_are_granted_by_the_names_that_the_functions_use() -> None:
-    """R25: what the adapter writes is what the grants allow, and no target's rows begin so."""
-    assert f"{dynamodb_control.PREFIX}/" == grants.CONTROL_PREFIX
-    assert dynamodb_control.PREFIX in RESERVED_TARGETS
 
 
 def test_breaker_switches_and_calls_only_what_it_guards(synthesize: Any) -> None:

@@ -8,9 +8,9 @@ from functions.core.failure import FailureKind
 from functions.core.next_step import LAST_HIDING_RECEIVE, MAX_RECEIVES
 from functions.core.retry_policy import PRESETS, Healing, RetrySettings, Strategy
 from functions.core.settings import BreakerSettings, TargetSettings
-from infrastructure.function_environment import compact, target_settings
-from infrastructure.retry_config import hidden_retries
-from infrastructure.stage_parser import parse_stages
+from infrastructure.config.parser import parse_stages
+from infrastructure.config.retry import hidden_retries
+from infrastructure.environment import compact, target_settings
 from tests.infrastructure.stages import DEFAULT, mistakes, stage_with
 
 CHARGED = "timeout, provider_error, index_unavailable, resource, unknown"

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from infrastructure.stage_parser import parse_stages
+from infrastructure.config.parser import parse_stages
 from ops import commands_doc
 from ops.cli import main
 from scripts.settings_doc import PATH, settings_page

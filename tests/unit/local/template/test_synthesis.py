@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from infrastructure.stage_parser import parse_stages
+from infrastructure.config.parser import parse_stages
 from local.template import LocalAddresses, LocalModel, SynthesisError, local_template
 from local.template.stage import local_stage
 from local.template.synthesis import ROOT

@@ -1,4 +1,4 @@
-"""Alarms: each says what it means and what to do, and tells the topic that fits."""
+"""Alarms: each says what it means and what to do, and writes to the topic that fits."""
 
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -7,10 +7,11 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from infrastructure.alarm_topics import AlarmTopics
-from infrastructure.enqueue_function import EnqueueFunction
 from infrastructure.lanes import Lanes
-from infrastructure.resource_names import pascal
+from infrastructure.monitoring.topics import AlarmTopics
+from infrastructure.names import pascal
+from infrastructure.parts import Parts
+from infrastructure.python_function import PythonFunction
 
 PERIOD = Duration.minutes(5)
 HALF_AN_HOUR = 6  # periods
@@ -25,7 +26,15 @@ class Alarms(Construct):
         super().__init__(scope, id_)
         self.topics = topics
 
-    def watch_lanes(self, target: str, lanes: Lanes) -> None:
+    def watch(self, parts: Parts) -> None:
+        """Watch every lane, stream and function of a stage."""
+        for target, lanes in parts.stores.lanes.items():
+            self._watch_lanes(target, lanes)
+        self._watch_streams(parts)
+        for name, function in parts.functions.items():
+            self._watch_function(name, function)
+
+    def _watch_lanes(self, target: str, lanes: Lanes) -> None:
         """Watch each lane's oldest task, and that the DLQs stay empty."""
         for fifo, queue in lanes.dead_letters.items():
             kind = "fifo" if fifo else "standard"
@@ -57,13 +66,13 @@ class Alarms(Construct):
                 " lane's concurrency in cdk.json.",
             )
 
-    def watch_streams(self, enqueue: EnqueueFunction) -> None:
+    def _watch_streams(self, parts: Parts) -> None:
         """Watch that changes are taken in time, and that none ends in the bucket."""
-        sources = ", ".join(enqueue.mappings)
+        sources = ", ".join(parts.streams)
         self.add(
             "IteratorAge",
             # Lambda reports the age by function: this is the slowest of its sources.
-            metric=enqueue.function.metric(
+            metric=parts.enqueue.function.metric(
                 "IteratorAge", period=PERIOD, statistic="Maximum", unit=cloudwatch.Unit.MILLISECONDS
             ),
             above=ITERATOR_AGE_MINUTES * 60 * 1000,
@@ -73,7 +82,7 @@ class Alarms(Construct):
             " enqueue log; if there are none, raise the source's stream.parallelization in"
             " cdk.json.",
         )
-        for source, mapping in enqueue.mappings.items():
+        for source, mapping in parts.streams.items():
             self.add(
                 pascal(source, "changes-set-aside"),
                 metric=_mapping_metric(mapping, "OnFailureDestinationDeliveredEventCount"),
@@ -85,31 +94,30 @@ class Alarms(Construct):
                 " has its reason in the sweep log.",
             )
 
-    def watch_function(
-        self, id_: str, function: lambda_.Function, *, effect: str, is_vital: bool = False
-    ) -> None:
-        """Watch a function's errors and throttles; nobody does a vital one's work meanwhile."""
+    def _watch_function(self, name: str, function: PythonFunction) -> None:
+        """Watch a function's errors and throttles; no other does the work of a ticked one."""
+        effect, is_ticked = function.spec.effect, bool(function.spec.ticks)
         self.add(
-            pascal(id_, "errors"),
-            metric=function.metric_errors(period=PERIOD, statistic="Sum"),
+            pascal(name, "errors"),
+            metric=function.function.metric_errors(period=PERIOD, statistic="Sum"),
             above=0,
-            # One bad run of a ticked function is made up for by the next one: two within half an
-            # hour are told, which is also how long a tick of each 15 minutes takes to fail twice.
-            periods=HALF_AN_HOUR if is_vital else 1,
-            bad_periods=2 if is_vital else 1,
-            topic=self.topics.critical if is_vital else self.topics.warning,
-            description=f"Function {id_}: calls ended in an error, a timeout or out of memory."
+            # One bad run of a ticked function is made up for by the next one: the alarm is for two
+            # within half an hour, in which a tick of each 15 minutes can fail twice.
+            periods=HALF_AN_HOUR if is_ticked else 1,
+            bad_periods=2 if is_ticked else 1,
+            topic=self.topics.critical if is_ticked else self.topics.warning,
+            description=f"Function {name}: calls ended in an error, a timeout or out of memory."
             f" {effect} Find the error in the function's log; a timeout or memory is raised in"
             " cdk.json.",
         )
         self.add(
-            pascal(id_, "throttles"),
-            metric=function.metric_throttles(period=PERIOD, statistic="Sum"),
+            pascal(name, "throttles"),
+            metric=function.function.metric_throttles(period=PERIOD, statistic="Sum"),
             above=0,
             # A long run of a ticked function makes the next tick skip: that is no trouble yet.
-            periods=HALF_AN_HOUR if is_vital else 1,
+            periods=HALF_AN_HOUR if is_ticked else 1,
             topic=self.topics.warning,
-            description=f"Function {id_}: Lambda refused calls for lack of concurrency. {effect}"
+            description=f"Function {name}: Lambda refused calls for lack of concurrency. {effect}"
             " Compare the account's concurrency limit and the reserves of other functions with"
             " the concurrency in cdk.json.",
         )
@@ -125,7 +133,7 @@ class Alarms(Construct):
         periods: int = 1,
         bad_periods: int | None = None,
     ) -> None:
-        """Add one alarm, which tells a topic when it begins and when it ends."""
+        """Add one alarm, which writes to a topic when it begins and when it ends."""
         alarm = cloudwatch.Alarm(
             self,
             id_,

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 from pydantic import Field, model_validator
 
 from functions.core.frozen import Frozen
-from infrastructure.config_mistakes import ConfigError, Mistake
-from infrastructure.target_config import is_safe_address
+from infrastructure.config.mistakes import ConfigError, Mistake
+from infrastructure.config.target import is_safe_address
 
 _DOMAIN_ARN = r"^arn:aws[a-z-]*:es:[a-z0-9-]+:\d{12}:domain/[a-z][a-z0-9-]{2,27}$"
 _SERVICE_HOST = re.compile(r"\.es\.amazonaws\.com(\.cn)?$|\.aos\.[a-z0-9-]+\.on\.aws$")

@@ -6,10 +6,10 @@ from typing import Any
 
 from aws_cdk import App
 
-from infrastructure.config_mistakes import ConfigError, Mistake
+from infrastructure.config.mistakes import ConfigError, Mistake
+from infrastructure.config.parser import parse_stages
 from infrastructure.function_code import assets
-from infrastructure.pipeline_stack import PipelineStack
-from infrastructure.stage_parser import parse_stages
+from infrastructure.stack import PipelineStack
 
 
 def pipeline_app(

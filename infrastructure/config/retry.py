@@ -14,7 +14,7 @@ from functions.core.retry_policy import (
     RetrySettings,
     Strategy,
 )
-from infrastructure.config_mistakes import ConfigError, Mistake
+from infrastructure.config.mistakes import ConfigError, Mistake
 
 PRESET_NAMES = ", ".join(PRESETS)
 DocumentType = Annotated[str, Field(min_length=1)]

@@ -1,4 +1,4 @@
-"""Two topics, warning and critical: encrypted, TLS only, mailed to who is named in cdk.json."""
+"""Two topics, warning and critical: encrypted, TLS only, mailed to the addresses in cdk.json."""
 
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
@@ -7,12 +7,12 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
+from infrastructure.config.stage import StageConfig
 from infrastructure.removal import removal_policy
-from infrastructure.stage_config import StageConfig
 
 
 class AlarmTopics(Construct):
-    """Tell people."""
+    """Reach the people who are named for each."""
 
     def __init__(self, scope: Construct, id_: str, *, config: StageConfig) -> None:
         super().__init__(scope, id_)

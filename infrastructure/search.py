@@ -1,20 +1,25 @@
-"""The OpenSearch domain, when the stack makes one: encrypted, and open to signed calls only."""
+"""Where the entries go: a domain or an endpoint, and an index that exists before any task."""
 
-from aws_cdk import CfnDeletionPolicy, Stack
+from collections.abc import Mapping
+
+from aws_cdk import CfnDeletionPolicy, CustomResource, Duration, Stack
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_opensearchservice as opensearch
 from constructs import Construct
 
 from infrastructure.acknowledgments import acknowledge
-from infrastructure.opensearch_config import DomainConfig
+from infrastructure.config.opensearch import DomainConfig
+from infrastructure.config.stage import StageConfig
+from infrastructure.function_table import FUNCTIONS
+from infrastructure.names import index_name, pascal, stack_name
+from infrastructure.python_function import PythonFunction
 from infrastructure.removal import removal_policy, set_retention
-from infrastructure.resource_names import stack_name
-from infrastructure.stage_config import StageConfig
 
 
 class SearchDomain(Construct):
-    """Hold the indexes of every target."""
+    """Hold the indexes of every target: encrypted, and open to signed calls only."""
 
     def __init__(
         self, scope: Construct, id_: str, *, stage: str, config: StageConfig, domain: DomainConfig
@@ -100,3 +105,67 @@ def _cluster(domain: DomainConfig) -> opensearch.CfnDomain.ClusterConfigProperty
         dedicated_master_type=masters.instance_type if masters else None,
         dedicated_master_count=masters.count if masters else None,
     )
+
+
+class VectorIndex(Construct):
+    """Offer one index, behind an alias, to each target."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        stage: str,
+        config: StageConfig,
+        code: Mapping[str, lambda_.Code],
+    ) -> None:
+        super().__init__(scope, id_)
+        self._stage = stage
+        self._config = config
+        self.endpoint = config.opensearch.endpoint or ""
+        # None: an endpoint outside AWS, where IAM grants nothing.
+        self._domain_arn = config.opensearch.domain_arn
+        if config.opensearch.domain is not None:
+            domain = SearchDomain(
+                self, "Search", stage=stage, config=config, domain=config.opensearch.domain
+            )
+            self.endpoint, self._domain_arn = domain.endpoint, domain.arn
+        self.setup = PythonFunction(
+            self,
+            "IndexSetup",
+            spec=FUNCTIONS["index_setup"],
+            stage=stage,
+            config=config,
+            code=code,
+            environment={"INDEX_ENDPOINT": self.endpoint},
+        )
+        self.indexes = {target: self._index(target) for target in config.targets}
+
+    def paths(self, *paths: str) -> list[str]:
+        """Name paths of the domain as IAM resources."""
+        return [f"{self._domain_arn}/{path}" for path in paths] if self._domain_arn else []
+
+    def _index(self, target_name: str) -> CustomResource:
+        target = self._config.targets[target_name]
+        replicas = target.replicas
+        if replicas is None:
+            replicas = self._config.opensearch.default_replicas
+        return CustomResource(
+            self,
+            pascal(target_name, "index"),
+            resource_type="Custom::EmbedqIndex",
+            service_token=self.setup.function.function_arn,
+            # The function answers by itself; without this a lost answer holds the deployment
+            # for an hour.
+            service_timeout=Duration.seconds(2 * self.setup.spec.timeout_seconds),
+            # Retained with the data: the function is not asked to delete a kept index.
+            removal_policy=removal_policy(self._config),
+            properties={
+                "Index": index_name(self._stage, target_name, target),
+                "Model": target.model,
+                "Dimensions": target.vector_dimensions,
+                "Metadata": self._config.metadata_of(target_name),
+                "Shards": target.shards,
+                "Replicas": replicas,
+            },
+        )

@@ -18,10 +18,10 @@ from functions.core.settings import (
     SweepSettings,
     TargetSettings,
 )
-from infrastructure.event_bus import bus_name
-from infrastructure.source_config import SourceConfig
-from infrastructure.stage_config import StageConfig, index_name
-from infrastructure.target_config import TargetConfig
+from infrastructure.config.source import SourceConfig
+from infrastructure.config.stage import StageConfig
+from infrastructure.config.target import TargetConfig
+from infrastructure.names import bus_name, index_name
 
 Variables = dict[str, str]
 
@@ -118,7 +118,7 @@ def target_settings(name: str, target: TargetConfig, *, index: str, workers: int
     return TargetSettings.model_validate({**_shared(target, TargetSettings), **own})
 
 
-def telemetry_environment(*, function: str, stage: str, log_level: str) -> Variables:
+def telemetry_environment(function: str, *, stage: str, log_level: str) -> Variables:
     """Name the service, the metric namespace and the stage that Powertools puts on its output."""
     return {
         "POWERTOOLS_SERVICE_NAME": function,

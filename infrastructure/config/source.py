@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from functions.core.frozen import Frozen
 from functions.core.settings import Attribute, Ordering, SourceOptions
-from infrastructure.config_mistakes import ConfigError, Mistake
+from infrastructure.config.mistakes import ConfigError, Mistake
 
 KeyArn = Annotated[str, StringConstraints(pattern=r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/.+$")]
 

@@ -1,6 +1,8 @@
 """Names that must be known before AWS makes the resource, and what follows from them."""
 
 from functions.core.lane import Lane, queue_name
+from infrastructure.config.stage import StageConfig
+from infrastructure.config.target import TargetConfig
 
 # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-queues.html
 QUEUE_NAME_CHARACTERS = 80
@@ -18,6 +20,15 @@ def lane_queue_name(stage: str, target: str, lane: Lane, source: str = "") -> st
 
 def dead_letter_queue_name(stage: str, target: str, *, fifo: bool) -> str:
     return f"{stack_name(stage)}-{target}-dead-letters{'.fifo' if fifo else ''}"
+
+
+def index_name(stage: str, target: str, config: TargetConfig) -> str:
+    return config.index or f"{stack_name(stage)}-{target}"
+
+
+def bus_name(config: StageConfig) -> str:
+    """Name the bus that completion events go to; empty: they are not sent."""
+    return "default" if config.completion_events else ""
 
 
 def pascal(*names: str) -> str:

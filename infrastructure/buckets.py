@@ -1,12 +1,13 @@
-"""A bucket for what the functions set aside: private, encrypted, TLS only, and it forgets."""
+"""Buckets for what the functions set aside: private, encrypted, TLS only, for some days."""
 
 from aws_cdk import Duration
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from functions.core.names import FAILED_CHANGES_PREFIX, STASH_PREFIX
 from infrastructure.acknowledgments import acknowledge
+from infrastructure.config.stage import StageConfig
 from infrastructure.removal import removal_policy
-from infrastructure.stage_config import StageConfig
 
 
 class PrivateBucket(Construct):
@@ -35,3 +36,17 @@ class PrivateBucket(Construct):
         acknowledge(
             self, "S1", "Only functions and operators use it; CloudTrail can log their access."
         )
+
+
+def failed_changes(scope: Construct, config: StageConfig) -> PrivateBucket:
+    """Keep stream records that enqueue could not take, whole, to be replayed."""
+    # S3, because a queue as destination gets only a record's position, and the stream forgets the
+    # record itself after a day.
+    return PrivateBucket(
+        scope, "FailedChanges", config=config, prefix=FAILED_CHANGES_PREFIX, days=30
+    )
+
+
+def stash(scope: Construct, config: StageConfig) -> PrivateBucket:
+    """Keep paid vectors of documents that did not complete, for their next attempt."""
+    return PrivateBucket(scope, "Stash", config=config, prefix=STASH_PREFIX, days=2)

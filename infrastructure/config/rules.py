@@ -5,20 +5,20 @@ from collections.abc import Iterator
 
 from functions.core.control import LONGEST_COOLDOWN_SECONDS
 from functions.core.lane import Lane
-from infrastructure.config_mistakes import Mistake
+from functions.core.names import CONTROL_PREFIX
+from infrastructure.config.mistakes import Mistake
+from infrastructure.config.stage import StageConfig
 from infrastructure.environment_limit import large_environments
-from infrastructure.resource_names import (
+from infrastructure.names import (
     QUEUE_NAME_CHARACTERS,
     dead_letter_queue_name,
+    index_name,
     lane_queue_name,
 )
-from infrastructure.stage_config import StageConfig, index_name
 
 # A DLQ's allow policy names at most ten queues, and high and normal are two of them:
 # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SetQueueAttributes.html
 SEQUENTIAL_SOURCES = 8
-# A row's key begins with its target's name; these two begin the keys of other items.
-RESERVED_TARGETS = ("control", "sweep")
 
 
 def broken_rules(stage: str, config: StageConfig) -> list[Mistake]:
@@ -50,10 +50,10 @@ def _unknown_targets(config: StageConfig) -> Iterator[Mistake]:
 
 
 def _reserved_names(config: StageConfig) -> Iterator[Mistake]:
-    for target in config.targets:
-        if target in RESERVED_TARGETS:
-            allowed = f"any name but {' and '.join(RESERVED_TARGETS)}"
-            yield Mistake(("targets", target), "is a name of embedq's own", allowed)
+    # A row's key begins with its target's name; this begins the keys of other items.
+    if CONTROL_PREFIX in config.targets:
+        path = ("targets", CONTROL_PREFIX)
+        yield Mistake(path, "is a name of embedq's own", f"any name but {CONTROL_PREFIX}")
 
 
 def _idle_targets(config: StageConfig) -> Iterator[Mistake]:

@@ -10,10 +10,12 @@ from functions.adapters.openai_limits import LIMITS, MODEL_DIMENSIONS, can_short
 from functions.core.frozen import Frozen
 from functions.core.lane import Lane
 from functions.core.settings import TargetOptions
-from infrastructure.config_mistakes import ConfigError, Mistake
-from infrastructure.retry_config import RetryConfig
-from infrastructure.source_config import KeyArn
+from infrastructure.config.mistakes import ConfigError, Mistake
+from infrastructure.config.retry import RetryConfig
+from infrastructure.config.source import KeyArn
+from infrastructure.function_table import FUNCTIONS
 
+EMBED = FUNCTIONS["embed"]
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 # SQS mappings take 2..1000: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
@@ -101,8 +103,8 @@ class TargetConfig(TargetOptions):
         None, ge=8, description="at least the sum of the lanes' concurrency"
     )
     bulk: BulkConfig = BulkConfig()
-    memory_mb: int = Field(1024, ge=128, le=10_240)
-    timeout_seconds: int = Field(120, ge=60, le=900)
+    memory_mb: int = Field(EMBED.memory_mb, ge=128, le=10_240)
+    timeout_seconds: int = Field(EMBED.timeout_seconds, ge=60, le=900)
     retry: RetryConfig = RetryConfig()
 
     @property

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from pydantic import TypeAdapter, ValidationError
 
-from infrastructure.config_mistakes import ConfigError, Mistake, mistakes_of
-from infrastructure.stage_config import StageConfig, StageName
-from infrastructure.stage_rules import broken_rules
+from infrastructure.config.mistakes import ConfigError, Mistake, mistakes_of
+from infrastructure.config.rules import broken_rules
+from infrastructure.config.stage import StageConfig, StageName
 
 
 def parse_stages(raw: object) -> dict[str, StageConfig]:

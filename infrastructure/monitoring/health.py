@@ -4,7 +4,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from functions.core.names import METRICS_NAMESPACE
-from infrastructure.alarms import PERIOD, Alarms
+from infrastructure.monitoring.alarms import PERIOD, Alarms
 
 STUCK_DOCUMENTS = 50
 ENDED_DOCUMENTS = 10
@@ -12,14 +12,14 @@ RETRY_PERCENT = 10
 FRESHNESS_MINUTES = 15
 # The functions that read control items.
 READERS = ("embed", "sweep", "breaker")
-# Fewer tasks tell nothing about a rate.
+# Fewer tasks make no rate.
 LEAST_TASKS = 20
 # Sweep counts the stuck every 15 minutes: each half hour holds a count for sure.
 HALF_AN_HOUR = Duration.minutes(30)
 
 
 def watch_health(alarms: Alarms, stage: str) -> None:
-    """Watch what only the functions can tell."""
+    """Watch what only the functions can measure."""
     _watch_breakers(alarms, stage)
     _watch_documents(alarms, stage)
     _watch_retries(alarms, stage)
@@ -33,9 +33,9 @@ def _watch_breakers(alarms: Alarms, stage: str) -> None:
         above=0,
         topic=alarms.topics.critical,
         description="A breaker is open or paused: a target's lanes are not read, and search shows"
-        " old text. Nothing is lost: tasks wait in their lanes. `embedq breakers` tells which one"
-        " and why. A key, a quota or a model name is for you to mend; an outage ends by itself, as"
-        " a probe finds out; a pause by hand ends with `embedq resume`.",
+        " old text. Nothing is lost: tasks wait in their lanes. `embedq breakers` shows which"
+        " one and why. A key, a quota or a model name is for you to mend; an outage ends by itself,"
+        " as a probe finds out; a pause by hand ends with `embedq resume`.",
     )
     alarms.add(
         "ControlUnreadable",

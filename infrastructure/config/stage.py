@@ -6,9 +6,9 @@ from pydantic import Field, StringConstraints
 
 from functions.core.frozen import Frozen
 from functions.core.settings import Name
-from infrastructure.opensearch_config import OpenSearchConfig
-from infrastructure.source_config import SourceConfig
-from infrastructure.target_config import TargetConfig
+from infrastructure.config.opensearch import OpenSearchConfig
+from infrastructure.config.source import SourceConfig
+from infrastructure.config.target import TargetConfig
 
 NAME_RULE = (
     "names: lower-case words joined by hyphens, each begins with a letter, at most 32 characters"
@@ -72,7 +72,3 @@ class StageConfig(Frozen):
             sequential_sources=len(self.sequential_sources_of(target))
         )
         return config.reserved_concurrency or needed
-
-
-def index_name(stage: str, target: str, config: TargetConfig) -> str:
-    return config.index or f"embedq-{stage}-{target}"

@@ -1,0 +1,1 @@
+"""cdk.json in its typed form: each setting once, and each mistake on one line."""
