@@ -103,12 +103,17 @@ class MemoryQueues:
         queue.messages = [h for h in queue.messages if h.receipt != message.receipt_handle]
 
     def hide(self, messages: Sequence[tuple[Message, int]]) -> list[Message]:
-        """Let each message come back after so many seconds from now."""
+        """Hide each message for its seconds; return messages whose visibility was not changed."""
+        unchanged = []
         for message, seconds in messages:
-            for held in self._queues[message.queue].messages:
+            queue = self._queues.get(message.queue)
+            for held in queue.messages if queue else ():
                 if held.receipt == message.receipt_handle:
                     held.visible_ms = self._clock() + seconds * 1000
-        return []
+                    break
+            else:
+                unchanged.append(message)
+        return unchanged
 
     def waiting(self, target: str) -> dict[str, int]:
         """Count the messages of each lane of a target that can be received now."""

@@ -4,6 +4,7 @@ moto keeps few of these promises (docs/engine-differences.md), so it runs only i
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -128,6 +129,24 @@ def test_hidden_message_comes_back_after_its_time(engine: QueueEngine, lane: Lan
     [again] = engine.receive_after(lane, seconds=1)
     assert (again.message_id, again.receive_count) == (message.message_id, 2)
     assert again.sent_ms == message.sent_ms
+
+
+@pytest.mark.parametrize("lane", LANES)
+def test_hide_returns_messages_whose_visibility_was_not_changed(
+    any_engine: QueueEngine, lane: Lane
+) -> None:
+    """R20 R63: so that the log has each message that comes back at another time."""
+    any_engine.tasks.send([task("a", lane=lane), task("b", lane=lane)])
+    [first, second] = any_engine.receive(lane)
+    unknown = replace(second, receipt_handle="never given out")
+    elsewhere = replace(second, queue="not one of ours")
+
+    unchanged = any_engine.tasks.hide([(first, 30), (unknown, 30), (elsewhere, 30)])
+
+    assert sorted(unchanged, key=lambda message: message.queue) == sorted(
+        [unknown, elsewhere], key=lambda message: message.queue
+    )
+    assert any_engine.tasks.hide([(second, 30)]) == []
 
 
 @pytest.mark.parametrize("lane", LANES)

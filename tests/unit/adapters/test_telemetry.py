@@ -61,15 +61,60 @@ def test_event_is_one_line_with_its_fields_and_no_others(
     assert (line["message"], line["service"], line["level"]) == ("task_completed", "embed", "INFO")
 
 
-@pytest.mark.parametrize("name", [*sorted(WARNINGS), *sorted(ERRORS), "task_superseded"])
+LEVELS = {
+    # What a person has to look at.
+    "ERROR": ["breaker_opened", "sweep_job_failed", "task_exhausted", "task_given_up"],
+    # What is tried again by itself, or was kept out.
+    "WARNING": [
+        "announcement_failed",
+        "batch_failed",
+        "breaker_paused",
+        "census_cut_off",
+        "change_rejected",
+        "changes_not_replayed",
+        "control_unreadable",
+        "cooldown_started",
+        "failure_bulk",
+        "failure_isolated",
+        "ledger_failed",
+        "message_malformed",
+        "message_not_hidden",
+        "probe_failed",
+        "probe_not_sent",
+        "reconcile_failed",
+        "requeue_held_back",
+        "round_failed",
+        "stash_failed",
+        "task_not_sent",
+    ],
+    # A single failed attempt is ordinary work.
+    "INFO": [
+        "breaker_closed",
+        "change_accepted",
+        "task_completed",
+        "task_failed",
+        "task_healing",
+        "task_parked",
+        "task_superseded",
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("level", "name"), [(level, name) for level, names in LEVELS.items() for name in names]
+)
 def test_level_says_who_should_look(
-    telemetry: PowertoolsTelemetry, lines: io.StringIO, name: str
+    telemetry: PowertoolsTelemetry, lines: io.StringIO, level: str, name: str
 ) -> None:
     """R63: warnings for what is tried again, errors for what needs a person."""
     telemetry.event(name)
 
-    wanted = "ERROR" if name in ERRORS else "WARNING" if name in WARNINGS else "INFO"
-    assert [line["level"] for line in read(lines)] == [wanted]
+    assert [line["level"] for line in read(lines)] == [level]
+
+
+def test_no_other_name_has_a_level_of_its_own() -> None:
+    """R63: a new warning or error is added above, on purpose."""
+    assert (sorted(WARNINGS), sorted(ERRORS)) == (LEVELS["WARNING"], LEVELS["ERROR"])
 
 
 def test_awkward_ids_stay_in_one_line(telemetry: PowertoolsTelemetry, lines: io.StringIO) -> None:
