@@ -22,11 +22,11 @@ SEPARATORS = (
     re.compile(r"\n\s*"),
     re.compile(r"(?<=[.!?。！？])\s+"),  # noqa: RUF001
 )
-# Half of the limit is enough for a chunk. It then ends after a unit that is that large by
-# itself, a paragraph mostly, or after one of the smaller ones in so many. So a little behind
+# A chunk ends when it holds this part of its limit, after a unit that is as large by itself
+# (most paragraphs are) or after one of the smaller units that are boundaries. So a little behind
 # an edit, the text is cut as it was before.
-ENOUGH = 2
-ANCHOR_EVERY = 2
+MIN_FILL = 0.5
+BOUNDARY_SHARE = 0.5
 # A text without any structure is given to the splitter in blocks: its time grows faster than
 # the text.
 BLOCK_CHARACTERS_PER_TOKEN = 16
@@ -62,7 +62,7 @@ def count_tokens(text: str, *, most: int) -> int:
 
 
 def _join(units: Iterator[str], max_tokens: int) -> Iterator[str]:
-    """Put neighbours together until there is enough, and the content says to cut."""
+    """Join neighbours until a chunk is filled enough and its last unit is a boundary."""
     chunk, tokens = "", 0
     for unit in units:
         size = count_tokens(unit, most=max_tokens)
@@ -71,15 +71,15 @@ def _join(units: Iterator[str], max_tokens: int) -> Iterator[str]:
             chunk, tokens = "", 0
         chunk += unit
         tokens += size
-        is_enough = tokens * ENOUGH >= max_tokens
-        if is_enough and (size * ENOUGH >= max_tokens or _is_anchor(unit)):
+        enough = max_tokens * MIN_FILL
+        if tokens >= enough and (size >= enough or _is_boundary(unit)):
             yield chunk
             chunk, tokens = "", 0
     yield chunk
 
 
-def _is_anchor(unit: str) -> bool:
-    return zlib.crc32(unit.strip().encode()) % ANCHOR_EVERY == 0
+def _is_boundary(unit: str) -> bool:
+    return zlib.crc32(unit.strip().encode()) % round(1 / BOUNDARY_SHARE) == 0
 
 
 def _units(text: str, max_tokens: int, separators: tuple[re.Pattern[str], ...]) -> Iterator[str]:
