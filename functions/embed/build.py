@@ -76,7 +76,7 @@ def build_embed(
         telemetry=telemetry,
         target=target,
         is_failing=lambda: guard.tally.is_failing,
-        blame=lambda failure: guard.failed(Part.PROVIDER, failure),
+        misconfigured=lambda failure: guard.failed(Part.PROVIDER, failure),
     )
     return Embed(
         source=source,

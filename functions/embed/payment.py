@@ -53,12 +53,12 @@ class Unpaid:
     """A document that lacks vectors: how it ends, and what it has nevertheless."""
 
     ending: Failed | Untouched
-    rest: Paid | None = None  # what could be indexed, were this its last attempt
+    indexable_part: Paid | None = None  # indexed if this was its last attempt
 
 
 @dataclass(frozen=True)
 class Payment:
-    """The step with its boxes."""
+    """The step with its adapters."""
 
     embedder: Embedder
     index: VectorIndex
@@ -66,7 +66,7 @@ class Payment:
     telemetry: Telemetry
     target: TargetSettings
     is_failing: Callable[[], bool]
-    blame: Callable[[Failure], None]  # told of a fault of the settings that no request shows
+    misconfigured: Callable[[Failure], None]  # called if a setting is the cause
 
     def pay(
         self, load: Sequence[Prepared], time: RunTime
@@ -81,29 +81,29 @@ class Payment:
             is_failing=self.is_failing(),
         )
         bought = vectorize(pieces, self.embedder, buying, time)
-        if bought.blamed is not None and bought.blamed.kind is FailureKind.CONFIGURATION:
-            self.blame(bought.blamed)
-        self._tell(load, pieces, bought)
+        if bought.cause is not None and bought.cause.kind is FailureKind.CONFIGURATION:
+            self.misconfigured(bought.cause)
+        self._report(load, pieces, bought)
         paid: list[Paid] = []
         unpaid: dict[RowKey, Unpaid] = {}
         for prepared in load:
             vectors = {**known[prepared.job.key], **bought.paid}
             tokens = sum(bought.tokens.get(digest, 0) for digest in set(prepared.hashes))
-            rest = Paid(prepared, _mine(prepared, vectors), tokens)
-            ending = _unfinished(prepared, rest, bought)
+            part = Paid(prepared, _mine(prepared, vectors), tokens)
+            ending = _unfinished(prepared, part, bought)
             if ending is not None:
                 stashed = self.keep(prepared, bought.paid)
                 unpaid[prepared.job.key] = Unpaid(
-                    replace(ending, stashed=stashed), rest if rest.vectors else None
+                    replace(ending, stashed=stashed), part if part.vectors else None
                 )
                 continue
-            paid.append(rest)
+            paid.append(part)
             if prepared.job.row.stashed and tokens:
-                # A run with it has failed or died before: this one may, too.
+                # A run with it has failed or crashed before, and this one may too.
                 self.keep(prepared, vectors)
         return paid, unpaid
 
-    def _tell(self, load: Sequence[Prepared], pieces: Sequence[Piece], bought: Vectors) -> None:
+    def _report(self, load: Sequence[Prepared], pieces: Sequence[Piece], bought: Vectors) -> None:
         for error in bought.unexpected:
             self.telemetry.unexpected(error)
         self.telemetry.count("ProviderRequests", bought.requests)
@@ -163,15 +163,15 @@ def _mine(prepared: Prepared, vectors: Mapping[str, "Vector"]) -> dict[str, "Vec
     return {digest: vectors[digest] for digest in prepared.hashes if digest in vectors}
 
 
-def _unfinished(prepared: Prepared, rest: Paid, bought: Vectors) -> Failed | Untouched | None:
-    """Tell why a document cannot be indexed now; None: it has all that it can have."""
-    missing = [digest for digest in prepared.hashes if digest not in rest.vectors]
+def _unfinished(prepared: Prepared, part: Paid, bought: Vectors) -> Failed | Untouched | None:
+    """Return why a document cannot be indexed now; None if it has all the vectors it can have."""
+    missing = [digest for digest in prepared.hashes if digest not in part.vectors]
     failures = [bought.failed[digest] for digest in missing if digest in bought.failed]
     passing = [failure for failure in failures if not failure.kind.is_permanent]
     if passing:
         return Failed(passing[0], prepared.content_hash)
     if len(failures) < len(missing):
         return Untouched()
-    if failures and not rest.vectors:
+    if failures and not part.vectors:
         return Failed(failures[0], prepared.content_hash)
     return None

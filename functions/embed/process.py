@@ -189,9 +189,9 @@ class Embed:
         for job in jobs:
             if one := unpaid.get(job.key):
                 end = self.finish.end(job, one.ending)
-                if one.rest is not None and end.is_last_attempt:
+                if one.indexable_part is not None and end.is_last_attempt:
                     # What is paid is made searchable, even if the other chunks never come.
-                    paid.append(one.rest)
+                    paid.append(one.indexable_part)
                 else:
                     ended.append(end)
         yield ended

@@ -1,4 +1,4 @@
-"""Pieces -> vectors. A refused request is halved until the guilty chunk stands alone."""
+"""Pieces -> vectors. A refused request is halved until the rejected chunk is alone."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -19,9 +19,9 @@ from functions.embed.run_time import RunTime
 if TYPE_CHECKING:
     from functions.core.entry import Vector
 
-# What no provider refuses for what it says.
+# A text that no filter rejects: it tells bad input from bad configuration.
 HARMLESS = "probe"
-# So many chunks of a document refused, and none taken: it is the whole of it.
+# After so many rejected chunks, and none accepted, stop halving: the whole document is rejected.
 REFUSED_CHUNKS = 3
 
 
@@ -35,7 +35,7 @@ class Vectors:
     tokens: dict[str, int] = field(default_factory=dict)
     taken: set[int] = field(default_factory=set)  # documents with a chunk that was paid
     refused: Counter[int] = field(default_factory=Counter)  # chunks refused, by document
-    blamed: Failure | None = None  # what is wrong instead of the documents
+    cause: Failure | None = None  # what is wrong instead of the documents
     requests: int = 0
     unexpected: list[Exception] = field(default_factory=list)
 
@@ -72,7 +72,7 @@ def vectorize(
             _fail(result, [piece for rest in waiting for piece in rest], failure)
             break
     if result.refused and not result.paid:
-        _find_the_guilty(result, embedder, time)
+        _find_the_cause(result, embedder, time)
     return result
 
 
@@ -107,8 +107,8 @@ def _buy(
     return None
 
 
-def _find_the_guilty(result: Vectors, embedder: Embedder, time: RunTime) -> None:
-    """Ask for a harmless text where all was refused: a wrong setting refuses that, too."""
+def _find_the_cause(result: Vectors, embedder: Embedder, time: RunTime) -> None:
+    """Send a harmless text after all was refused: with a wrong setting it is refused too."""
     timeout = time.timeout_seconds(0)
     if time.is_too_short(timeout):
         return
@@ -117,14 +117,14 @@ def _find_the_guilty(result: Vectors, embedder: Embedder, time: RunTime) -> None
         embedder.embed([HARMLESS], timeout_seconds=timeout)
     except RefusedRequestError as error:
         message = f"the provider refuses even a harmless text: {error.failure.message}"
-        result.blamed = Failure(FailureKind.CONFIGURATION, message)
+        result.cause = Failure(FailureKind.CONFIGURATION, message)
     except FailureError as error:
-        # It cannot be told now, and nobody is called guilty for that.
-        result.blamed = error.failure
-    if result.blamed is not None:
+        # The cause is not known yet, so no document is rejected for it.
+        result.cause = error.failure
+    if result.cause is not None:
         for digest, failure in result.failed.items():
             if _is_refused(failure):
-                result.failed[digest] = result.blamed
+                result.failed[digest] = result.cause
 
 
 def _is_refused(failure: Failure | None) -> bool:

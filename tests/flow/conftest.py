@@ -4,16 +4,16 @@ import pytest
 
 from local.memory.pipeline import MemoryPipeline
 from tests.builders import make_pipeline
-from tests.flow.stories import TroubledEmbedder
+from tests.fake_embedder import FakeEmbedder
 
 
 @pytest.fixture
-def embedder() -> TroubledEmbedder:
-    return TroubledEmbedder()
+def embedder() -> FakeEmbedder:
+    return FakeEmbedder()
 
 
 @pytest.fixture
-def pipeline(embedder: TroubledEmbedder) -> MemoryPipeline:
+def pipeline(embedder: FakeEmbedder) -> MemoryPipeline:
     return make_pipeline(
         source={"metadata": {"year": "long"}, "skip_attribute": "hidden"},
         target={"chunk_tokens": 60},

@@ -1,38 +1,11 @@
-"""What the stories are told with: a provider that fails as told, and looks at the outcome."""
-
-from collections.abc import Sequence
+"""What the flow tests share: writes, and looks at the outcome."""
 
 from functions.core.entry import Entry
-from functions.core.failure import Failure, FailureError, FailureKind, RefusedRequestError
 from functions.core.ledger_row import LedgerRow
-from functions.core.ports import Embedded
-from local.memory.index import HashedEmbedder
 from local.memory.pipeline import MemoryPipeline
+from tests.fake_embedder import FakeEmbedder
 
 PARAGRAPHS = [f"Paragraph {n} tells about subject {n * 31}. " * 6 for n in range(12)]
-
-
-class TroubledEmbedder(HashedEmbedder):
-    """Fails as it is told to, before it counts a request as paid."""
-
-    def __init__(self, dimensions: int = 16) -> None:
-        super().__init__(dimensions)
-        self.failures: list[Failure] = []
-        self.is_locked = False  # the key is wrong
-        self.breaks_at = ""  # a text that no answer comes for
-        self.asked = 0
-
-    def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
-        self.asked += 1
-        if self.is_locked:
-            raise FailureError(Failure(FailureKind.CONFIGURATION, "401"))
-        if self.breaks_at and any(self.breaks_at in text for text in texts):
-            raise FailureError(Failure(FailureKind.UNKNOWN, "broken"))
-        if any("poison" in text for text in texts):
-            raise RefusedRequestError(Failure(FailureKind.INVALID_INPUT, "400"))
-        if self.failures:
-            raise FailureError(self.failures.pop(0))
-        return super().embed(texts, timeout_seconds=timeout_seconds)
 
 
 def write(pipeline: MemoryPipeline, name: str, body: str, **rest: object) -> None:
@@ -53,5 +26,5 @@ def texts(pipeline: MemoryPipeline) -> dict[str, str]:
     }
 
 
-def paid_texts(embedder: HashedEmbedder) -> list[str]:
+def paid_texts(embedder: FakeEmbedder) -> list[str]:
     return [text for request in embedder.requests for text in request]

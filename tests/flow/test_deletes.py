@@ -6,7 +6,8 @@ from functions.core.failure import Failure, FailureKind
 from functions.core.identity import EntryId
 from functions.core.ledger_row import Status
 from local.memory.pipeline import MemoryPipeline
-from tests.flow.stories import TroubledEmbedder, row, texts, write
+from tests.fake_embedder import FakeEmbedder
+from tests.flow.stories import row, texts, write
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,7 @@ def test_late_older_run_cannot_bring_a_deleted_document_back(pipeline: MemoryPip
 
 
 def test_delete_leaves_the_search_while_the_provider_is_down(
-    pipeline: MemoryPipeline, embedder: TroubledEmbedder
+    pipeline: MemoryPipeline, embedder: FakeEmbedder
 ) -> None:
     """R15: deletes have a lane of their own, and need no provider."""
     write(pipeline, "a", "hello")
@@ -59,7 +60,7 @@ def test_delete_leaves_the_search_while_the_provider_is_down(
 
 
 def test_delete_does_not_wait_behind_a_failing_version(
-    pipeline: MemoryPipeline, embedder: TroubledEmbedder
+    pipeline: MemoryPipeline, embedder: FakeEmbedder
 ) -> None:
     """R04: another queue, so the hidden message of the old version blocks nothing."""
     write(pipeline, "a", "one")

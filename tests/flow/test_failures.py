@@ -10,15 +10,16 @@ from functions.core.identity import EntryId, RowKey
 from functions.core.ledger_row import LedgerRow, Status
 from functions.core.ports import Embedded, Swapped
 from functions.core.retry_policy import Healing, RetrySettings
-from local.memory.index import HashedEmbedder, MemoryIndex
+from local.memory.index import MemoryIndex
 from local.memory.ledger import MemoryLedger
 from local.memory.pipeline import MemoryPipeline
 from tests.builders import make_pipeline
-from tests.flow.stories import PARAGRAPHS, TroubledEmbedder, paid_texts, row, texts, write
+from tests.fake_embedder import FakeEmbedder
+from tests.flow.stories import PARAGRAPHS, paid_texts, row, texts, write
 
 
 def test_failing_embedding_never_touches_the_document(
-    pipeline: MemoryPipeline, embedder: TroubledEmbedder
+    pipeline: MemoryPipeline, embedder: FakeEmbedder
 ) -> None:
     """R03: the table holds just what the application wrote."""
     embedder.failures = [Failure(FailureKind.PROVIDER_ERROR, "503")] * 100
@@ -31,9 +32,7 @@ def test_failing_embedding_never_touches_the_document(
     assert len(pipeline.tables["articles"].stream) == 1
 
 
-def test_failure_backs_off_and_recovers(
-    pipeline: MemoryPipeline, embedder: TroubledEmbedder
-) -> None:
+def test_failure_backs_off_and_recovers(pipeline: MemoryPipeline, embedder: FakeEmbedder) -> None:
     """R20 R28: two failures, then success; both stand in the history."""
     embedder.failures = [
         Failure(FailureKind.TIMEOUT, "no answer"),
@@ -48,7 +47,7 @@ def test_failure_backs_off_and_recovers(
     assert [error.kind for error in done.errors] == ["timeout", "provider_error"]
 
 
-def test_hopeless_document_ends_in_the_dead_letters(embedder: TroubledEmbedder) -> None:
+def test_hopeless_document_ends_in_the_dead_letters(embedder: FakeEmbedder) -> None:
     """R20 R27: five attempts, then SQS's own redrive."""
     pipeline = make_pipeline(
         target={"retry": RetrySettings(healing=Healing(hours=0))}, embedders={"default": embedder}
@@ -77,7 +76,7 @@ class BrokenIndex(MemoryIndex):
         return super().write(entries, searchable_now=searchable_now)
 
 
-def test_vectors_are_not_paid_again_when_the_index_fails(embedder: TroubledEmbedder) -> None:
+def test_vectors_are_not_paid_again_when_the_index_fails(embedder: FakeEmbedder) -> None:
     """R13: the retry takes them from the stash."""
     index = BrokenIndex(16)
     index.failures = 2
@@ -91,7 +90,7 @@ def test_vectors_are_not_paid_again_when_the_index_fails(embedder: TroubledEmbed
 
 
 def test_vectors_are_not_paid_again_when_another_request_fails(
-    embedder: TroubledEmbedder,
+    embedder: FakeEmbedder,
 ) -> None:
     """R13: a document over two requests, of which the second fails, pays for the second."""
     pipeline = make_pipeline(
@@ -125,15 +124,11 @@ class Killed(BaseException):
 def test_document_that_kills_its_runs_takes_no_other_with_it() -> None:
     """R10 R31: the nine others of its batch complete; it ends alone, with its reason."""
 
-    class DeadlyEmbedder(HashedEmbedder):
-        def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
-            if any("deadly" in text for text in texts):
-                raise Killed
-            return super().embed(texts, timeout_seconds=timeout_seconds)
-
+    embedder = FakeEmbedder()
+    embedder.by_word["deadly"] = Killed()
     pipeline = make_pipeline(
         target={"retry": RetrySettings(healing=Healing(hours=0))},
-        embedders={"default": DeadlyEmbedder(16)},
+        embedders={"default": embedder},
     )
     for number in range(5):
         write(pipeline, f"a-{number}", f"text number {number}")
@@ -182,10 +177,10 @@ def test_ledger_that_is_down_charges_nobody() -> None:
 
 
 def test_wrong_key_charges_nobody_and_opens_the_breaker(
-    pipeline: MemoryPipeline, embedder: TroubledEmbedder
+    pipeline: MemoryPipeline, embedder: FakeEmbedder
 ) -> None:
     """R24 R25: one request finds out, the lanes stand still, and the key's owner mends it."""
-    embedder.is_locked = True
+    embedder.always = FailureError(Failure(FailureKind.CONFIGURATION, "401"))
     for number in range(30):
         write(pipeline, f"{number}", f"text {number}")
     pipeline.deliver_new()
@@ -204,7 +199,7 @@ def test_wrong_key_charges_nobody_and_opens_the_breaker(
     # A first try, and probes in steps of up to five minutes.
     assert embedder.asked < 30
     assert set(pipeline.queues.receive_counts()) <= {0}
-    embedder.is_locked = False
+    embedder.always = None
     pipeline.drain()
     assert len(texts(pipeline)) == 30
     assert pipeline.queues.dead_letters() == []

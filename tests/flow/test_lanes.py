@@ -7,12 +7,13 @@ from functions.core.ledger_row import Group, Status
 from local.memory.index import HashedEmbedder
 from local.memory.pipeline import MemoryPipeline
 from tests.builders import make_pipeline, make_source, make_target
-from tests.flow.stories import TroubledEmbedder, row, texts, write
+from tests.fake_embedder import FakeEmbedder
+from tests.flow.stories import row, texts, write
 
 
 def test_one_targets_trouble_does_not_stop_another() -> None:
     """R14: each target has its own lanes and provider."""
-    broken = TroubledEmbedder()
+    broken = FakeEmbedder()
     broken.failures = [Failure(FailureKind.CONFIGURATION, "401")] * 1000
     pipeline = MemoryPipeline(
         [make_source(targets=("good", "bad"))],
@@ -60,7 +61,7 @@ def test_bulk_work_does_not_stand_before_live_writes() -> None:
 
 
 def test_batch_larger_than_its_time_is_handed_back_without_a_charge(
-    pipeline: MemoryPipeline, embedder: TroubledEmbedder
+    pipeline: MemoryPipeline, embedder: FakeEmbedder
 ) -> None:
     """R09 R31: no round starts without the time to finish."""
     write(pipeline, "a", "hello")

@@ -4,7 +4,8 @@ import pytest
 
 from functions.core.ledger_row import Status
 from tests.builders import make_pipeline
-from tests.flow.stories import PARAGRAPHS, TroubledEmbedder, row, write
+from tests.fake_embedder import FakeEmbedder
+from tests.flow.stories import PARAGRAPHS, row, write
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,7 @@ def test_largest_item_of_any_script_is_indexed(text: str) -> None:
     assert done.indexed.chunks_done == done.indexed.chunks_total > 100
 
 
-def test_document_with_too_many_chunks_fails_with_its_reason(embedder: TroubledEmbedder) -> None:
+def test_document_with_too_many_chunks_fails_with_its_reason(embedder: FakeEmbedder) -> None:
     """R11 R24: the configured ceiling is a permanent failure, before anything is paid."""
     pipeline = make_pipeline(
         target={"chunk_tokens": 60, "max_chunks": 3}, embedders={"default": embedder}
@@ -46,7 +47,7 @@ def test_document_with_too_many_chunks_fails_with_its_reason(embedder: TroubledE
 
 
 def test_entry_too_large_for_the_index_is_refused_before_it_is_paid(
-    embedder: TroubledEmbedder,
+    embedder: FakeEmbedder,
 ) -> None:
     """R11 R24: OpenSearch would refuse the body, every time."""
     pipeline = make_pipeline(

@@ -2,19 +2,20 @@
 
 from functions.adapters.eventbridge_announcer import DETAIL_TYPES
 from functions.core.breaker import Circuit
-from functions.core.failure import Failure, FailureKind
+from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.ledger_row import Group, Status
 from functions.core.retry_policy import PRESETS, Healing, RetrySettings
 from local.memory.pipeline import MemoryPipeline
 from tests.builders import make_pipeline, make_source, make_target
-from tests.flow.stories import PARAGRAPHS, TroubledEmbedder, row, texts, write
+from tests.fake_embedder import FakeEmbedder
+from tests.flow.stories import PARAGRAPHS, row, texts, write
 
 BROKEN = Failure(FailureKind.PROVIDER_ERROR, "503")
 STRANGE = Failure(FailureKind.UNKNOWN, "strange")
 MINUTE_MS = 60_000
 
 
-def test_newer_version_does_not_wait_behind_a_long_backoff(embedder: TroubledEmbedder) -> None:
+def test_newer_version_does_not_wait_behind_a_long_backoff(embedder: FakeEmbedder) -> None:
     """R04 R20: an hour's delay is kept by the ledger, not by the queue."""
     retry = RetrySettings(default=PRESETS["slow-5"])
     pipeline = make_pipeline(target={"retry": retry}, embedders={"default": embedder})
@@ -32,7 +33,7 @@ def test_newer_version_does_not_wait_behind_a_long_backoff(embedder: TroubledEmb
     assert texts(pipeline) == {"a": "second"}
 
 
-def test_parked_task_comes_back_when_it_is_due(embedder: TroubledEmbedder) -> None:
+def test_parked_task_comes_back_when_it_is_due(embedder: FakeEmbedder) -> None:
     """R20 R29: the sweep's minute tick sends it, and not before its time."""
     retry = RetrySettings(default=PRESETS["slow-5"])
     pipeline = make_pipeline(target={"retry": retry}, embedders={"default": embedder})
@@ -52,9 +53,7 @@ def test_parked_task_comes_back_when_it_is_due(embedder: TroubledEmbedder) -> No
     assert (done.status, done.progress.attempts) == (Status.COMPLETED, 2)
 
 
-def test_failed_document_heals_by_itself(
-    pipeline: MemoryPipeline, embedder: TroubledEmbedder
-) -> None:
+def test_failed_document_heals_by_itself(pipeline: MemoryPipeline, embedder: FakeEmbedder) -> None:
     """R30: attempts ran out an hour ago; when the cause is gone it completes, without a person."""
     embedder.failures = [STRANGE] * 8
     write(pipeline, "a", "hello")
@@ -67,9 +66,7 @@ def test_failed_document_heals_by_itself(
     assert 36 <= (pipeline.clock() - done.created_ms) / MINUTE_MS <= 40
 
 
-def test_healing_waits_for_quiet_lanes(
-    pipeline: MemoryPipeline, embedder: TroubledEmbedder
-) -> None:
+def test_healing_waits_for_quiet_lanes(pipeline: MemoryPipeline, embedder: FakeEmbedder) -> None:
     """R30: retries never starve new work."""
     embedder.failures = [STRANGE] * 5
     write(pipeline, "a", "hello")
@@ -92,7 +89,7 @@ def test_healing_waits_for_quiet_lanes(
 
 
 def test_what_never_heals_is_a_persons_after_a_day(
-    pipeline: MemoryPipeline, embedder: TroubledEmbedder
+    pipeline: MemoryPipeline, embedder: FakeEmbedder
 ) -> None:
     """R27 R30: the dead letters hold what needs a person, with its reason and history."""
     embedder.failures = [STRANGE] * 1000
@@ -111,7 +108,7 @@ def test_what_never_heals_is_a_persons_after_a_day(
     assert row(pipeline, "a").status is Status.COMPLETED
 
 
-def test_outage_of_an_hour_costs_no_document_anything(embedder: TroubledEmbedder) -> None:
+def test_outage_of_an_hour_costs_no_document_anything(embedder: FakeEmbedder) -> None:
     """R25 R31: the breaker opens, nothing is received while it is open, all complete after."""
     pipeline = make_pipeline(embedders={"default": embedder})
     embedder.failures = [BROKEN] * 10_000
@@ -142,12 +139,12 @@ def test_outage_of_an_hour_costs_no_document_anything(embedder: TroubledEmbedder
 
 
 def test_deletes_go_on_while_the_breaker_is_open(
-    pipeline: MemoryPipeline, embedder: TroubledEmbedder
+    pipeline: MemoryPipeline, embedder: FakeEmbedder
 ) -> None:
     """R15 R25: a deleted document leaves the search though nothing can be embedded."""
     write(pipeline, "a", "hello")
     pipeline.drain()
-    embedder.is_locked = True
+    embedder.always = FailureError(Failure(FailureKind.CONFIGURATION, "401"))
     write(pipeline, "b", "more")
     pipeline.deliver_new()
     pipeline.run("default/normal")
@@ -164,8 +161,8 @@ def test_deletes_go_on_while_the_breaker_is_open(
 
 def test_one_targets_breaker_does_not_stop_another() -> None:
     """R14 R25: each target has its own."""
-    bad, good = TroubledEmbedder(), TroubledEmbedder()
-    bad.is_locked = True
+    bad, good = FakeEmbedder(), FakeEmbedder()
+    bad.always = FailureError(Failure(FailureKind.CONFIGURATION, "401"))
     pipeline = MemoryPipeline(
         [make_source(targets=("default", "other"))],
         [make_target(), make_target(name="other", index="other")],
@@ -204,7 +201,7 @@ def test_document_with_a_poisoned_chunk_is_searchable_without_it(
     assert pipeline.queues.dead_letters() == []
 
 
-def test_last_attempt_indexes_what_was_paid(embedder: TroubledEmbedder) -> None:
+def test_last_attempt_indexes_what_was_paid(embedder: FakeEmbedder) -> None:
     """R13 R27: half of a long document is better than none of it."""
     pipeline = make_pipeline(
         target={
@@ -215,7 +212,7 @@ def test_last_attempt_indexes_what_was_paid(embedder: TroubledEmbedder) -> None:
         embedders={"default": embedder},
     )
     write(pipeline, "a", "\n\n".join(PARAGRAPHS))
-    embedder.breaks_at = "subject 93."
+    embedder.by_word["subject 93."] = FailureError(Failure(FailureKind.UNKNOWN, "broken"))
     pipeline.drain()
 
     done = row(pipeline, "a")
@@ -271,7 +268,7 @@ def test_refused_event_is_logged_as_a_failure(pipeline: MemoryPipeline) -> None:
     assert "FreshnessMilliseconds" not in pipeline.telemetry.metrics
 
 
-def test_failure_of_many_is_told_once(pipeline: MemoryPipeline, embedder: TroubledEmbedder) -> None:
+def test_failure_of_many_is_told_once(pipeline: MemoryPipeline, embedder: FakeEmbedder) -> None:
     """R26: one line with the cause and the number, not ten."""
     embedder.failures = [BROKEN]
     for number in range(10):
@@ -283,9 +280,7 @@ def test_failure_of_many_is_told_once(pipeline: MemoryPipeline, embedder: Troubl
     assert [(one["failure"], one["documents"]) for one in told] == [("provider_error", 10)]
 
 
-def test_throttled_run_waits_and_goes_on(
-    pipeline: MemoryPipeline, embedder: TroubledEmbedder
-) -> None:
+def test_throttled_run_waits_and_goes_on(pipeline: MemoryPipeline, embedder: FakeEmbedder) -> None:
     """R23: the batch stays whole, nobody is charged, and the same run completes it."""
     embedder.failures = [Failure(FailureKind.THROTTLED, "429", 7)]
     for number in range(10):

@@ -5,7 +5,8 @@ from functions.core.ledger_row import Status
 from local.memory.index import HashedEmbedder
 from local.memory.pipeline import MemoryPipeline
 from tests.builders import make_pipeline
-from tests.flow.stories import PARAGRAPHS, TroubledEmbedder, paid_texts, row, texts, write
+from tests.fake_embedder import FakeEmbedder
+from tests.flow.stories import PARAGRAPHS, paid_texts, row, texts, write
 
 
 def test_write_is_found(pipeline: MemoryPipeline) -> None:
@@ -43,9 +44,7 @@ def test_a_b_a_within_a_second_ends_at_a(pipeline: MemoryPipeline) -> None:
     assert pipeline.telemetry.metrics["ChangesAccepted"] == 3
 
 
-def test_superseded_tasks_cost_no_request(
-    pipeline: MemoryPipeline, embedder: TroubledEmbedder
-) -> None:
+def test_superseded_tasks_cost_no_request(pipeline: MemoryPipeline, embedder: FakeEmbedder) -> None:
     """R05: three versions in the lane are one request."""
     for text in ("one", "two", "three"):
         write(pipeline, "a", text)
@@ -57,9 +56,7 @@ def test_superseded_tasks_cost_no_request(
     assert pipeline.telemetry.metrics["TasksSuperseded"] == 2
 
 
-def test_metadata_alone_costs_no_request(
-    pipeline: MemoryPipeline, embedder: TroubledEmbedder
-) -> None:
+def test_metadata_alone_costs_no_request(pipeline: MemoryPipeline, embedder: FakeEmbedder) -> None:
     """R06: the entry is rewritten with the vectors that it has."""
     write(pipeline, "a", "hello", year=2025)
     pipeline.drain()
@@ -87,7 +84,7 @@ def test_attribute_that_is_not_shown_changes_nothing(pipeline: MemoryPipeline) -
 
 
 def test_edit_of_one_paragraph_pays_for_that_paragraph(
-    pipeline: MemoryPipeline, embedder: TroubledEmbedder
+    pipeline: MemoryPipeline, embedder: FakeEmbedder
 ) -> None:
     """R06: only the changed chunks are embedded."""
     write(pipeline, "a", "\n\n".join(PARAGRAPHS))
@@ -104,7 +101,7 @@ def test_edit_of_one_paragraph_pays_for_that_paragraph(
 
 
 def test_equal_texts_of_two_documents_are_paid_once(
-    pipeline: MemoryPipeline, embedder: TroubledEmbedder
+    pipeline: MemoryPipeline, embedder: FakeEmbedder
 ) -> None:
     """R09: one vector, two entries."""
     write(pipeline, "a", "same words")

@@ -8,15 +8,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from functions.core.entry import Entry
-from functions.core.failure import Failure, FailureError, FailureKind, RefusedRequestError
+from functions.core.failure import Failure, FailureKind
 from functions.core.ledger_row import LedgerRow, Status
-from functions.core.ports import Embedded, Swapped
+from functions.core.ports import Swapped
 from functions.core.retry_policy import PRESETS, Healing, RetrySettings
 from functions.core.settings import BreakerSettings
 from functions.embed.vectorize import HARMLESS
 from local.memory.index import HashedEmbedder
 from local.memory.ledger import MemoryLedger
 from tests.builders import make_pipeline
+from tests.fake_embedder import FakeEmbedder
 
 if TYPE_CHECKING:
     from local.memory.pipeline import MemoryPipeline
@@ -68,30 +69,17 @@ class WatchedLedger(MemoryLedger):
         return swapped
 
 
-class Provider(HashedEmbedder):
-    """Fails as told, one request of a document after the other; meanwhile others may act."""
-
-    def __init__(self, failures: Sequence[FailureKind | None] = ()) -> None:
-        super().__init__(DIMENSIONS)
-        self.failures = list(failures)
-        self.meanwhile: Callable[[], None] = lambda: None
-
-    def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
-        if list(texts) != [HARMLESS]:  # a probe is no document
-            self.meanwhile()
-            kind = self.failures.pop(0) if self.failures else None
-            if kind is FailureKind.INVALID_INPUT:
-                raise RefusedRequestError(Failure(kind, "as told"))
-            if kind is not None:
-                raise FailureError(Failure(kind, "as told"))
-        return super().embed(texts, timeout_seconds=timeout_seconds)
+def failures_of(kinds: Sequence[FailureKind | None]) -> list[Failure | None]:
+    """Return one failure for each kind."""
+    return [None if kind is None else Failure(kind, "as listed") for kind in kinds]
 
 
 class Articles:
     """The application's own memory of what it wrote, beside the pipeline."""
 
-    def __init__(self, provider: Provider | None = None, **changes: Any) -> None:
-        self.provider = provider or Provider()
+    def __init__(self, failures: Sequence[FailureKind | None] = (), **changes: Any) -> None:
+        # A probe is no document: its text never fails.
+        self.provider = FakeEmbedder(DIMENSIONS, failures=failures_of(failures), spares=HARMLESS)
         self.ledger = changes.pop("ledger", None) or WatchedLedger()
         target = {"retry": QUICK, "breaker": PATIENT_BREAKER, "dimensions": DIMENSIONS}
         self.pipeline: MemoryPipeline = make_pipeline(

@@ -14,7 +14,7 @@ from local.memory.ledger import MemoryLedger
 from local.memory.queues import MemoryQueues
 from local.recovery import send_open_again
 from tests.builders import NOW_MS, make_row
-from tests.properties.articles import CHARGED, WRITES, Articles, Provider, Write, thorough
+from tests.properties.articles import CHARGED, WRITES, Articles, Write, thorough
 
 LETTERS = {
     Status.PENDING: "p",
@@ -52,7 +52,7 @@ def test_status_tracking_throughout_lifecycle(
     parts: list[list[Write]], failures: list[FailureKind | None]
 ) -> None:
     """R80 property 7: every stage of every task is in the ledger when it is reached."""
-    articles = Articles(Provider(failures))
+    articles = Articles(failures)
 
     def meanwhile() -> None:
         assert Status.PROCESSING in {row.status for row in articles.rows().values()}

@@ -22,7 +22,6 @@ from tests.properties.articles import (
     QUICK,
     WRITES,
     Articles,
-    Provider,
     Write,
     thorough,
 )
@@ -86,7 +85,7 @@ def test_comprehensive_audit_logging(
     parts: list[list[Write]], failures: list[FailureKind | None], retry: RetrySettings
 ) -> None:
     """R80 property 11: every creation, change of status and end is a line with its time."""
-    articles = Articles(Provider(failures), target={"retry": retry})
+    articles = Articles(failures, target={"retry": retry})
     for part in parts:
         for write in part:
             articles.write(write)
@@ -141,7 +140,7 @@ def test_accurate_queue_statistics(
     parts: list[list[Write]], failures: list[FailureKind | None], retry: RetrySettings
 ) -> None:
     """R80 property 12: at any moment, also inside a run, the counts are those of the documents."""
-    articles = Articles(Provider(failures), target={"retry": retry})
+    articles = Articles(failures, target={"retry": retry})
 
     def recount() -> None:
         last = {row.task.document_id: row for row in articles.ledger.history}.values()

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from functions.core.failure import FailureKind
 from functions.core.ledger_row import LedgerRow, Status
-from tests.properties.articles import CHARGED, WRITES, Articles, Provider, Write, thorough
+from tests.properties.articles import CHARGED, WRITES, Articles, Write, failures_of, thorough
 
 
 @given(
@@ -38,7 +38,7 @@ def test_search_availability_during_processing(
         look()
     articles.pipeline.deliver_new()
     look()
-    articles.provider.failures = [*failures, *[FailureKind.PROVIDER_ERROR] * 50]
+    articles.provider.failures = failures_of([*failures, *[FailureKind.PROVIDER_ERROR] * 50])
     articles.provider.meanwhile = look
     for _ in range(3):
         articles.work()
@@ -60,7 +60,7 @@ def test_search_index_consistency_after_completion(
     parts: list[list[Write]], failures: list[FailureKind | None]
 ) -> None:
     """R80 property 10: what the ledger calls completed is found by the very next search."""
-    articles = Articles(Provider(failures))
+    articles = Articles(failures)
     completed: list[str] = []
 
     def find(row: LedgerRow) -> None:

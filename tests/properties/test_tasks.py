@@ -14,7 +14,6 @@ from tests.properties.articles import (
     CHARGED,
     WRITES,
     Articles,
-    Provider,
     Write,
     is_closed,
     thorough,
@@ -85,7 +84,7 @@ def test_sequential_task_processing(
     count: int, failures: list[FailureKind | None], most: int
 ) -> None:
     """R80 property 5: one at a time, and the next only when the one before has come to its end."""
-    articles = Articles(Provider(failures), source={"ordering": Ordering.SEQUENTIAL})
+    articles = Articles(failures, source={"ordering": Ordering.SEQUENTIAL})
     names = [f"article {number}" for number in range(count)]
     tried: list[str] = []
 
@@ -126,7 +125,7 @@ def test_sequential_tasks_keep_the_order_of_their_writes(count: int) -> None:
 @thorough
 def test_retry_with_exponential_backoff(kind: FailureKind, failures: int, tick_ms: int) -> None:
     """R80 property 6: up to three retries, after 1, 2 and 4 seconds."""
-    articles = Articles(Provider([kind] * failures))
+    articles = Articles([kind] * failures)
     tried_ms: list[int] = []
     articles.provider.meanwhile = lambda: tried_ms.append(articles.pipeline.clock())
     articles.write(Write("a", "alpha"))

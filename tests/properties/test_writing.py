@@ -10,7 +10,8 @@ from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.ledger_row import Status
 from functions.core.task import Task
 from local.memory.index import MemoryIndex
-from tests.properties.articles import WRITES, Articles, Provider, Write, is_closed, thorough
+from tests.fake_embedder import FakeEmbedder
+from tests.properties.articles import WRITES, Articles, Write, is_closed, thorough
 from tests.properties.watched import Killed, Watched
 
 
@@ -103,7 +104,7 @@ def test_immediate_response_without_embedding_wait(
 
 @given(
     kind=st.sampled_from(FailureKind),
-    place=st.sampled_from((Provider, MemoryIndex)),
+    place=st.sampled_from((FakeEmbedder, MemoryIndex)),
     writes=WRITES,
     edits=WRITES,
 )

@@ -7,21 +7,10 @@ import pytest
 from functions.core.entry import Entry, Tombstone, WriteResult
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import EntryId
-from functions.core.ports import Embedded
 from functions.embed.probe import probe
-from local.memory.index import LIMITS, HashedEmbedder, MemoryIndex
+from local.memory.index import HashedEmbedder, MemoryIndex
 from tests.builders import NOW_MS
-
-
-class Failing:
-    """A provider and an index that fail in one way."""
-
-    def __init__(self, kind: FailureKind) -> None:
-        self.limits = LIMITS
-        self._error = FailureError(Failure(kind, "as told"))
-
-    def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:  # noqa: ARG002
-        raise self._error
+from tests.fake_embedder import FakeEmbedder
 
 
 def test_healthy_parts_pass() -> None:
@@ -70,7 +59,10 @@ def test_probe_may_be_sent_again_at_the_same_time() -> None:
 def test_failure_of_the_provider_is_told(kind: FailureKind, failure: str | None) -> None:
     """R25: throttling is an answer; the cooldown knows what to do with it."""
     answer = probe(
-        ["provider"], embedder=Failing(kind), index=MemoryIndex(16), clock=lambda: NOW_MS
+        ["provider"],
+        embedder=FakeEmbedder(always=FailureError(Failure(kind, "as told"))),
+        index=MemoryIndex(16),
+        clock=lambda: NOW_MS,
     )
 
     assert answer == {"provider": failure}
@@ -96,13 +88,10 @@ def test_failure_of_the_index_is_told() -> None:
 
 def test_unforeseen_error_of_one_part_does_not_silence_the_other() -> None:
     """R22 R25: each has its own breaker, and its own answer."""
-
-    class Broken(HashedEmbedder):
-        def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:  # noqa: ARG002
-            raise LookupError("no such thing")
+    broken = FakeEmbedder(always=LookupError("no such thing"))
 
     answer = probe(
-        ["provider", "index"], embedder=Broken(16), index=MemoryIndex(16), clock=lambda: NOW_MS
+        ["provider", "index"], embedder=broken, index=MemoryIndex(16), clock=lambda: NOW_MS
     )
 
     assert answer == {"provider": "unexpected LookupError: no such thing", "index": None}

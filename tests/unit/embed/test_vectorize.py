@@ -15,34 +15,28 @@ from functions.core.ports import Embedded
 from functions.embed.packing import Piece
 from functions.embed.run_time import RunTime
 from functions.embed.vectorize import Buying, Vectors, vectorize
-from local.memory.index import HashedEmbedder
+from tests.fake_embedder import REFUSED, FakeEmbedder
 
-REFUSED = Failure(FailureKind.INVALID_INPUT, "400")
 THROTTLED = Failure(FailureKind.THROTTLED, "429")
 BROKEN = Failure(FailureKind.PROVIDER_ERROR, "503")
 
 
-class PickyEmbedder(HashedEmbedder):
-    """Refuses poison, and requests above a size."""
+class PickyEmbedder(FakeEmbedder):
+    """Knows more words that fail, and takes so many inputs at most."""
 
     def __init__(self, *, most: int = 1000) -> None:
-        super().__init__(8)
+        super().__init__()
+        self.by_word |= {
+            "strange": ZeroDivisionError(),
+            "busy": FailureError(THROTTLED),
+            "broken": FailureError(BROKEN),
+        }
         self._most = most
 
     def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
-        answer = super().embed(texts, timeout_seconds=timeout_seconds)
         if len(texts) > self._most:
             raise TooLargeRequestError(REFUSED)
-        for text in texts:
-            if "poison" in text:
-                raise RefusedRequestError(REFUSED)
-            if "strange" in text:
-                raise ZeroDivisionError
-            if "busy" in text:
-                raise FailureError(THROTTLED)
-            if "broken" in text:
-                raise FailureError(BROKEN)
-        return answer
+        return super().embed(texts, timeout_seconds=timeout_seconds)
 
 
 def pieces(*texts: str) -> list[Piece]:
@@ -50,7 +44,7 @@ def pieces(*texts: str) -> list[Piece]:
 
 
 def buy(
-    embedder: HashedEmbedder, *texts: str, max_tokens: int = 1000, seconds: float = 60
+    embedder: FakeEmbedder, *texts: str, max_tokens: int = 1000, seconds: float = 60
 ) -> Vectors:
     time = RunTime(lambda: seconds, 120)
     return vectorize(pieces(*texts), embedder, Buying(max_tokens), time)
@@ -66,7 +60,7 @@ def test_batch_is_one_request() -> None:
     assert len(bought.paid) == 10
 
 
-def test_guilty_document_stands_alone() -> None:
+def test_rejected_document_fails_alone() -> None:
     """R10: the other nine go through in the same invocation."""
     bought = buy(PickyEmbedder(), *[f"text {n}" for n in range(9)], "poison")
 
@@ -96,29 +90,21 @@ def test_one_piece_that_is_too_large_fails_alone() -> None:
     assert bought.failed == {"0": REFUSED, "1": REFUSED}
 
 
-class StrictEmbedder(HashedEmbedder):
-    """Refuses everything, as a provider does that gets a parameter it does not know."""
-
-    def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
-        super().embed(texts, timeout_seconds=timeout_seconds)
-        raise RefusedRequestError(REFUSED)
-
-
 @pytest.mark.parametrize("documents", [1, 3])
-def test_provider_that_refuses_even_a_harmless_text_charges_nobody(documents: int) -> None:
+def test_provider_that_refuses_even_a_harmless_text_spends_no_attempt(documents: int) -> None:
     """R24: it is the setting, however few documents there are."""
-    bought = buy(StrictEmbedder(8), *["good"] * documents)
+    bought = buy(FakeEmbedder(always=RefusedRequestError(REFUSED)), *["good"] * documents)
 
     assert {failure.kind for failure in bought.failed.values()} == {FailureKind.CONFIGURATION}
-    assert bought.blamed is not None
+    assert bought.cause is not None
 
 
-def test_documents_that_are_all_refused_are_guilty_if_a_harmless_text_passes() -> None:
+def test_documents_that_are_all_refused_are_rejected_if_a_harmless_text_passes() -> None:
     """R24 R25: poison documents neither loop nor close the lane for others."""
     bought = buy(PickyEmbedder(), "poison 1", "poison 2", "poison 3")
 
     assert {failure.kind for failure in bought.failed.values()} == {FailureKind.INVALID_INPUT}
-    assert bought.blamed is None
+    assert bought.cause is None
 
 
 def test_unforeseen_error_of_one_request_keeps_what_the_others_paid() -> None:
@@ -163,7 +149,7 @@ def of_one_document(*texts: str) -> list[Piece]:
     return [Piece(f"{n}", text, 10, 0) for n, text in enumerate(texts)]
 
 
-def test_guilty_chunk_of_a_document_stands_alone() -> None:
+def test_rejected_chunk_of_a_document_fails_alone() -> None:
     """R27: the rest of the document is paid, and can be found."""
     chunks = of_one_document(*[f"text {n}" for n in range(9)], "poison")
 
@@ -195,18 +181,10 @@ def test_packs_are_halved_while_most_requests_fail(is_failing: bool, requests: i
     assert bought.requests == requests
 
 
-class TimedEmbedder(HashedEmbedder):
-    """Remembers how long it was waited for."""
-
-    def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
-        self.timeout_seconds = timeout_seconds
-        return super().embed(texts, timeout_seconds=timeout_seconds)
-
-
 @pytest.mark.parametrize(("patience", "timeout"), [(0, 30), (1, 60), (2, 100)])
 def test_timeout_is_retried_with_a_longer_one(patience: int, timeout: float) -> None:
     """R22: doubled each time, within what the run has left."""
-    embedder = TimedEmbedder(8)
+    embedder = FakeEmbedder()
 
     vectorize(pieces("one"), embedder, Buying(100, patience), RunTime(lambda: 120, 120))
 

@@ -1,25 +1,15 @@
 """Healing: what ran out of attempts is tried again while nobody else needs the lanes."""
 
-from collections.abc import Sequence
-
 import pytest
 
 from functions.core.breaker import Circuit
 from functions.core.failure import Failure, FailureError, FailureKind, Part
 from functions.core.lane import Lane
 from functions.core.ledger_row import Status
-from functions.core.ports import Embedded
 from functions.sweep.holds import MAX_WAITING, OVERDUE_MS, QUIET_WAITING, Hold
-from local.memory.index import HashedEmbedder
 from tests.builders import make_pipeline
+from tests.fake_embedder import FakeEmbedder
 from tests.unit.sweep.world import World
-
-
-class Broken(HashedEmbedder):
-    """A provider that has no vector for anything."""
-
-    def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:  # noqa: ARG002
-        raise FailureError(Failure(FailureKind.PROVIDER_ERROR, "503"))
 
 
 def test_failed_document_is_tried_again_in_the_bulk_lane(world: World) -> None:
@@ -82,7 +72,8 @@ def test_stage_that_is_never_quiet_heals_half_an_hour_later(world: World) -> Non
 
 def test_healing_comes_to_an_end_in_a_stage_that_is_never_quiet() -> None:
     """R27 R30: after a day of tries the document is given up, and a person is told."""
-    pipeline = make_pipeline(embedders={"default": Broken(16)})
+    broken = FakeEmbedder(always=FailureError(Failure(FailureKind.PROVIDER_ERROR, "503")))
+    pipeline = make_pipeline(embedders={"default": broken})
     pipeline.tables["articles"].put({"id": "a", "body": "text"})
     pipeline.deliver_new()
     for number in range(QUIET_WAITING + 1):
