@@ -145,7 +145,7 @@ def test_failed_document_heals_when_the_live_lanes_are_quiet(stage: Stage) -> No
 
 
 def test_run_with_a_job_that_failed_is_an_error_of_the_function(stage: Stage) -> None:
-    """R29 R62: the alarm on the function's errors tells it; the other jobs have run."""
+    """R29 R61: the alarm on the function's errors tells it; the other jobs have run."""
     stage.put("stuck", queued_ms=LONG_AGO_MS)
     stage.s3.put_object(Bucket=BUCKET, Key="aws/lambda/odd", Body=b"{}")
 
