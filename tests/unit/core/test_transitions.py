@@ -1,0 +1,342 @@
+"""Every change of a row: what it resets, and what it keeps."""
+
+from dataclasses import replace
+
+import pytest
+
+from functions.core.change import Operation, Rejected
+from functions.core.document import Document
+from functions.core.failure import Failure, FailureKind
+from functions.core.identity import DocumentId
+from functions.core.lane import Lane
+from functions.core.ledger_row import (
+    ErrorRecord,
+    Group,
+    IndexedContent,
+    LedgerRow,
+    Outcome,
+    Progress,
+    Status,
+)
+from functions.core.next_step import GiveUp, Heal, Park, RetryAfter, Step
+from functions.core.transitions import (
+    COMPLETED_ROW_SECONDS,
+    CONFIRM_MS,
+    SEND_AGAIN_MS,
+    accept,
+    complete,
+    confirm_sent,
+    give_up_stuck,
+    hand_back,
+    leave_to_sweep,
+    put_in_lane,
+    record_crash,
+    record_failure,
+    reject,
+    remove,
+    requeue,
+    settle,
+    start,
+    start_over,
+)
+from tests.builders import NOW_MS, changed, make_change, make_position, make_row
+
+LATER_MS = NOW_MS + 1000
+DAY_SECONDS = 24 * 3600
+ERROR = ErrorRecord(NOW_MS, FailureKind.TIMEOUT, "no answer")
+# A row with something in every field that a reset could forget.
+FULL = replace(
+    make_row(revision=7, trace_id="before", type="note", stashed=True, errors=(ERROR,)),
+    progress=Progress(
+        attempts=4,
+        max_attempts=5,
+        free_retries=3,
+        receive_count=2,
+        last_attempt_ms=NOW_MS - 5,
+        next_attempt_ms=NOW_MS + 5,
+        parked=True,
+        sent=False,
+        heals=2,
+        failing_since_ms=NOW_MS - 9,
+    ),
+    outcome=Outcome(1, 2, "why", "hash", 3),
+    indexed=IndexedContent(3, 1, 42, "m"),
+)
+
+
+def test_first_change_makes_an_empty_row() -> None:
+    """R28: the document, its change, and nothing else yet."""
+    change = make_change(content=Document("text", "note"))
+
+    row = accept(change, None, target="default", lane=Lane.HIGH, trace_id="trace", now_ms=LATER_MS)
+
+    assert row == make_row(
+        version=LATER_MS,
+        lane=Lane.HIGH,
+        trace_id="trace",
+        position=change.position,
+        created_ms=LATER_MS,
+        queued_ms=LATER_MS,
+        revision=0,
+        type="note",
+    )
+
+
+def test_next_change_starts_over_and_keeps_what_the_document_has() -> None:
+    """R04 R28: history, vectors in the stash and what the index holds outlive a version."""
+    change = make_change(position=make_position(900), removed=True, content=None)
+
+    row = accept(change, FULL, target="default", lane=Lane.DELETE, trace_id="now", now_ms=LATER_MS)
+
+    assert row == changed(
+        FULL,
+        version=LATER_MS,
+        lane=Lane.DELETE,
+        trace_id="now",
+        position=change.position,
+        operation=Operation.DELETE,
+        queued_ms=LATER_MS,
+        progress=Progress(),
+        outcome=Outcome(),
+    )
+
+
+def test_version_grows_even_if_the_clock_stands_still() -> None:
+    """R04: two changes within a millisecond, or a clock that is set back."""
+    early = accept(
+        make_change(), FULL, target="default", lane=Lane.NORMAL, trace_id="", now_ms=NOW_MS - 50
+    )
+
+    assert early.task.version == FULL.task.version + 1
+    assert requeue(FULL, now_ms=NOW_MS - 50).task.version == FULL.task.version + 1
+
+
+def test_rejected_record_is_a_failed_row() -> None:
+    """R09: a person sees it, and the stream goes on."""
+    record = Rejected("articles", "e1", make_position(5), "no key")
+
+    row = reject(record, target="default", now_ms=NOW_MS)
+
+    assert (row.status, row.outcome) == (
+        Status.FAILED,
+        Outcome(failed_ms=NOW_MS, reason="no key"),
+    )
+    assert (row.task.document_id, row.group) == (DocumentId("stream record e1"), Group.FAILED)
+
+
+def test_requeue_takes_a_version_and_waits_for_its_confirmation() -> None:
+    """R29: attempts stay; a send that was never confirmed is done again."""
+    row = requeue(FULL, now_ms=LATER_MS)
+
+    assert row == changed(
+        FULL,
+        version=LATER_MS,
+        status=Status.PENDING,
+        queued_ms=LATER_MS,
+        receive_count=0,
+        next_attempt_ms=LATER_MS + CONFIRM_MS,
+        parked=False,
+        sent=False,
+        outcome=Outcome(),
+    )
+    assert row.group is Group.PARKED
+    assert confirm_sent(row) == changed(row, sent=True, next_attempt_ms=None)
+    assert confirm_sent(row).group is Group.OPEN
+
+
+def test_task_that_was_not_sent_is_left_to_the_sweep() -> None:
+    """R29: in a minute."""
+    row = leave_to_sweep(make_row(), now_ms=NOW_MS)
+
+    assert row == make_row(sent=False, next_attempt_ms=NOW_MS + SEND_AGAIN_MS)
+    assert row.group is Group.PARKED
+
+
+def test_start_over_forgets_attempts_and_outcome() -> None:
+    """R24: a person's retry; the history stays."""
+    assert start_over(FULL) == replace(FULL, progress=Progress(), outcome=Outcome())
+
+
+def test_lane_is_all_that_a_move_changes() -> None:
+    """R07 R30: version and progress stay."""
+    assert put_in_lane(FULL, Lane.BULK) == changed(FULL, lane=Lane.BULK)
+
+
+def test_start_marks_the_run_and_keeps_what_was_tried() -> None:
+    """R28: status, time, receives and limit."""
+    row = start(FULL, receive_count=3, max_attempts=9, now_ms=LATER_MS)
+
+    assert row == changed(
+        FULL,
+        status=Status.PROCESSING,
+        receive_count=3,
+        max_attempts=9,
+        last_attempt_ms=LATER_MS,
+        next_attempt_ms=None,
+        parked=False,
+        sent=True,
+    )
+
+
+def test_handed_back_row_waits_again() -> None:
+    """R31: no attempt, no error."""
+    started = start(make_row(), receive_count=1, max_attempts=5, now_ms=NOW_MS)
+
+    assert hand_back(started) == changed(started, status=Status.PENDING)
+
+
+@pytest.mark.parametrize(
+    ("kind", "attempts", "free_retries"),
+    [(FailureKind.TIMEOUT, 5, 0), (FailureKind.THROTTLED, 4, 4)],
+    ids=["spends an attempt", "is a free retry"],
+)
+def test_failure_is_counted_as_its_kind_says(
+    kind: FailureKind, attempts: int, free_retries: int
+) -> None:
+    """R23 R24 R28: and in the history."""
+    row = record_failure(FULL, Failure(kind, "why"), now_ms=LATER_MS)
+
+    assert row == changed(
+        FULL,
+        attempts=attempts,
+        free_retries=free_retries,
+        errors=(ERROR, ErrorRecord(LATER_MS, kind, "why")),
+    )
+
+
+def test_crash_spends_an_attempt_and_may_have_stashed() -> None:
+    """R24 R31: pending until its turn."""
+    crash = Failure(FailureKind.RESOURCE, "crashed")
+    before = make_row(status=Status.PROCESSING, receive_count=1)
+
+    row = record_crash(before, crash, receive_count=2, now_ms=LATER_MS)
+
+    assert row == changed(
+        before,
+        status=Status.PENDING,
+        receive_count=2,
+        attempts=1,
+        stashed=True,
+        errors=(ErrorRecord(LATER_MS, FailureKind.RESOURCE, "crashed"),),
+    )
+
+
+FAILED = Outcome(failed_ms=NOW_MS, reason="why")
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        (
+            RetryAfter(2.5),
+            changed(FULL, status=Status.PENDING, next_attempt_ms=NOW_MS + 2500, parked=False),
+        ),
+        (
+            Park(60),
+            changed(FULL, status=Status.PENDING, next_attempt_ms=NOW_MS + 60_000, parked=True),
+        ),
+        (
+            Heal(60, "why"),
+            changed(
+                FULL,
+                status=Status.FAILED,
+                next_attempt_ms=NOW_MS + 60_000,
+                parked=False,
+                heals=3,
+                outcome=FAILED,
+            ),
+        ),
+        (
+            GiveUp("why", is_permanent=False),
+            changed(
+                FULL,
+                status=Status.FAILED_MAX_RETRIES,
+                next_attempt_ms=None,
+                parked=False,
+                outcome=FAILED,
+            ),
+        ),
+        (
+            GiveUp("why", is_permanent=True),
+            changed(
+                FULL,
+                status=Status.FAILED,
+                next_attempt_ms=None,
+                parked=False,
+                outcome=replace(FAILED, content_hash="failed"),
+            ),
+        ),
+    ],
+)
+def test_step_decides_the_state(step: Step, expected: LedgerRow) -> None:
+    """R20 R24 R28 R30: backoff, park, heal or give up."""
+    assert settle(FULL, step, content_hash="failed", now_ms=NOW_MS) == expected
+
+
+def test_healing_begins_when_the_attempts_run_out() -> None:
+    """R30: the first time is kept."""
+    row = settle(make_row(), Heal(60, "why"), content_hash=None, now_ms=NOW_MS)
+    again = settle(row, Heal(60, "why"), content_hash=None, now_ms=LATER_MS)
+
+    assert (row.progress.failing_since_ms, again.progress.failing_since_ms) == (NOW_MS, NOW_MS)
+    assert (row.progress.heals, again.progress.heals) == (1, 2)
+
+
+CLOSED = Progress(attempts=5, max_attempts=5, receive_count=2, last_attempt_ms=NOW_MS - 5)
+
+
+@pytest.mark.parametrize(
+    ("chunks_failed", "status", "expires_at"),
+    [
+        (0, Status.COMPLETED, NOW_MS // 1000 + 30 * DAY_SECONDS),
+        (1, Status.PARTIALLY_COMPLETED, None),
+    ],
+)
+def test_completed_row_has_no_rest_of_its_attempts(
+    chunks_failed: int, status: Status, expires_at: int | None
+) -> None:
+    """R27 R28: a whole one expires after thirty days, one that lacks chunks stays."""
+    indexed = IndexedContent(3, chunks_failed, 42, "new")
+    removed = changed(FULL, operation=Operation.DELETE)
+
+    row = complete(removed, indexed, content_hash="done", now_ms=NOW_MS)
+
+    assert row == changed(
+        FULL,
+        status=status,
+        operation=Operation.UPSERT,
+        progress=CLOSED,
+        outcome=Outcome(completed_ms=NOW_MS, content_hash="done", expires_at=expires_at),
+        indexed=indexed,
+        stashed=False,
+    )
+    assert COMPLETED_ROW_SECONDS == 30 * DAY_SECONDS
+
+
+@pytest.mark.parametrize(("reason", "status"), [(None, Status.DELETED), ("empty", Status.SKIPPED)])
+def test_removed_row_has_no_chunks_and_nothing_in_the_stash(
+    reason: str | None, status: Status
+) -> None:
+    """R07 R28 R32: deleted, or skipped for a reason."""
+    row = remove(FULL, reason=reason, content_hash="empty", now_ms=NOW_MS)
+
+    assert row == changed(
+        FULL,
+        status=status,
+        operation=Operation.DELETE,
+        progress=CLOSED,
+        outcome=Outcome(completed_ms=NOW_MS, reason=reason, content_hash="empty"),
+        indexed=IndexedContent(model="m"),
+        stashed=False,
+    )
+
+
+def test_row_that_was_stuck_too_often_is_closed() -> None:
+    """R24 R29: with what it was tried for."""
+    row = give_up_stuck(make_row(attempts=5), Failure(FailureKind.RESOURCE, "lost"), now_ms=NOW_MS)
+
+    assert (row.status, row.outcome.reason) == (
+        Status.FAILED_MAX_RETRIES,
+        "stuck after 5 attempts: lost",
+    )
+    assert (row.progress.attempts, row.errors[-1].message) == (5, "lost")

@@ -1,0 +1,212 @@
+"""One run of embed: what a failure of each stage costs, and in which order a batch is worked."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.lane import Lane
+from functions.core.ledger_row import LedgerRow, Status
+from functions.core.next_step import LAST_HIDING_RECEIVE
+from local.memory.index import HashedEmbedder, MemoryIndex
+from local.memory.ledger import MemoryLedger, MemoryStash
+from local.memory.pipeline import MemoryPipeline
+from local.memory.runtime import MemoryTelemetry
+from local.memory.table import MemorySource
+from tests.builders import changed, make_source, make_target
+
+STORE_DOWN = FailureError(Failure(FailureKind.STORE_UNAVAILABLE, "no answer"))
+BUSY = FailureError(Failure(FailureKind.INDEX_BUSY, "429"))
+DEFECT = ZeroDivisionError()
+
+
+class LoggingTelemetry(MemoryTelemetry):
+    """Logs an unexpected error, as the deployed one does."""
+
+    def unexpected(self, error: Exception) -> None:
+        self.event("unexpected_error", error=type(error).__name__)
+
+
+class Broken:
+    """An adapter of which one method fails while `is_broken`."""
+
+    def __init__(self, adapter: Any, method: str, error: Exception) -> None:
+        self._adapter = adapter
+        self._method = method
+        self._error = error
+        self.is_broken = False
+
+    def __getattr__(self, name: str) -> Any:
+        if self.is_broken and name == self._method:
+            raise self._error
+        return getattr(self._adapter, name)
+
+
+class Batch:
+    """Documents a, b and c in the normal lane of a pipeline with one adapter that can break."""
+
+    def __init__(self, kind: type, method: str, error: Exception) -> None:
+        self.broken: list[Broken] = []
+
+        def around(adapter: Any, _: set[str]) -> Any:
+            if not isinstance(adapter, kind):
+                return adapter
+            self.broken.append(Broken(adapter, method, error))
+            return self.broken[-1]
+
+        self.pipeline = MemoryPipeline(
+            [make_source()], [make_target()], telemetry=LoggingTelemetry(), around=around
+        )
+        for name in "abc":
+            self.pipeline.tables["articles"].put({"id": name, "body": f"text of {name}"})
+        self.pipeline.deliver_new()
+
+    def run(self, *, is_broken: bool = True) -> list[LedgerRow]:
+        for one in self.broken:
+            one.is_broken = is_broken
+        self.pipeline.run("default/normal")
+        return list(self.pipeline.ledger.rows.values())
+
+    def run_out_of_time(self) -> list[LedgerRow]:
+        """Run a batch whose time is over as soon as it has begun."""
+        queues = self.pipeline.queues
+        messages = queues.receive("default/normal", 10)
+        time = iter([120.0])
+        failed = self.pipeline.embed["default"].process(messages, lambda: next(time, 0.0))
+        for message in messages:
+            if message.message_id not in failed:
+                queues.acknowledge(message)
+        return list(self.pipeline.ledger.rows.values())
+
+    def events(self) -> list[str]:
+        return [name for name, _ in self.pipeline.telemetry.events]
+
+
+@pytest.mark.parametrize(
+    ("kind", "method", "error", "attempts", "failure"),
+    [
+        (MemorySource, "read", STORE_DOWN, 0, FailureKind.STORE_UNAVAILABLE),
+        (MemorySource, "read", DEFECT, 1, FailureKind.UNKNOWN),
+        (MemoryIndex, "read", BUSY, 0, FailureKind.INDEX_BUSY),
+        (MemoryIndex, "read", DEFECT, 1, FailureKind.UNKNOWN),
+        (MemoryIndex, "write", BUSY, 0, FailureKind.INDEX_BUSY),
+        (MemoryIndex, "write", DEFECT, 1, FailureKind.UNKNOWN),
+        (HashedEmbedder, "embed", DEFECT, 1, FailureKind.UNKNOWN),
+    ],
+)
+def test_failure_of_a_stage_is_the_failure_of_its_documents(
+    kind: type, method: str, error: Exception, attempts: int, failure: FailureKind
+) -> None:
+    """R22 R31: each one's row has its kind, and every message comes again."""
+    batch = Batch(kind, method, error)
+
+    rows = batch.run()
+
+    assert {(row.status, row.progress.attempts) for row in rows} == {(Status.PENDING, attempts)}
+    assert {row.errors[-1].kind for row in rows} == {failure}
+    assert batch.pipeline.queues.depth("default/normal") == 3
+    assert ("unexpected_error" in batch.events()) is (error is DEFECT)
+
+    batch.pipeline.clock.advance(3600)
+    assert {row.status for row in batch.run(is_broken=False)} == {Status.COMPLETED}
+
+
+@pytest.mark.parametrize("method", ["read", "write"])
+def test_round_without_a_ledger_leaves_everything_as_it_was(method: str) -> None:
+    """R31: nothing is paid, and no attempt is spent."""
+    batch = Batch(MemoryLedger, method, STORE_DOWN)
+    before = list(batch.pipeline.ledger.rows.values())
+
+    assert batch.run() == before
+    assert "round_failed" in batch.events()
+    assert batch.pipeline.telemetry.metrics["ProviderRequests"] == 0
+    assert batch.pipeline.queues.depth("default/normal") == 3
+
+
+def test_vectors_that_do_not_reach_the_index_are_stashed() -> None:
+    """R13: they are paid once."""
+    batch = Batch(MemoryIndex, "write", BUSY)
+
+    assert {row.stashed for row in batch.run()} == {True}
+    batch.pipeline.clock.advance(3600)
+    rows = batch.run(is_broken=False)
+
+    assert {(row.status, row.stashed) for row in rows} == {(Status.COMPLETED, False)}
+    assert batch.pipeline.telemetry.metrics["ChunksPaid"] == 3
+
+
+def test_document_is_indexed_without_the_stash() -> None:
+    """R13: the stash only saves money."""
+    batch = Batch(MemoryStash, "write", STORE_DOWN)
+
+    assert {row.status for row in batch.run()} == {Status.COMPLETED}
+
+
+def change_all(batch: Batch, change: Callable[[LedgerRow], LedgerRow]) -> None:
+    batch.pipeline.ledger.write([change(row) for row in batch.pipeline.ledger.rows.values()])
+
+
+def test_run_without_time_hands_its_messages_back() -> None:
+    """R31: nothing is started that cannot be finished."""
+    batch = Batch(MemoryStash, "write", STORE_DOWN)
+    before = list(batch.pipeline.ledger.rows.values())
+
+    assert batch.run_out_of_time() == before
+    assert batch.pipeline.queues.depth("default/normal") == 3
+
+
+def test_task_that_no_run_has_time_for_is_parked_before_sqs_gives_it_up() -> None:
+    """R20 R31: a free retry; its message is acknowledged."""
+    batch = Batch(MemoryStash, "write", STORE_DOWN)
+    for _ in range(LAST_HIDING_RECEIVE):
+        rows = batch.run_out_of_time()
+        batch.pipeline.clock.advance(3600)
+
+    assert {(row.progress.parked, row.progress.attempts) for row in rows} == {(True, 0)}
+    assert {row.errors[-1].kind for row in rows} == {FailureKind.NO_TIME}
+    assert batch.pipeline.queues.depth("default/normal") == 0
+
+
+def test_tasks_of_a_crashed_run_are_worked_one_by_one() -> None:
+    """R24 R31: the next crash shows which document is the cause."""
+    batch = Batch(MemoryStash, "write", STORE_DOWN)
+    pipeline = batch.pipeline
+    pipeline.queues.receive("default/normal", 10)
+    now_ms = pipeline.clock()
+    change_all(
+        batch,
+        lambda row: changed(row, status=Status.PROCESSING, receive_count=1, last_attempt_ms=now_ms),
+    )
+    pipeline.clock.advance(3600)
+
+    rows = batch.run()
+
+    assert {(row.status, row.progress.attempts) for row in rows} == {(Status.COMPLETED, 2)}
+    embedder = pipeline.embedders["default"]
+    assert isinstance(embedder, HashedEmbedder)
+    assert [len(texts) for texts in embedder.requests] == [1, 1, 1]
+    assert [name for name in batch.events() if name in ("task_suspected", "task_completed")] == [
+        *["task_suspected"] * 3,
+        *["task_completed"] * 3,
+    ]
+
+
+def test_delete_of_a_document_that_exists_again_is_moved_to_be_embedded() -> None:
+    """R07: under the same version, and the delete lane embeds nothing."""
+    batch = Batch(MemoryStash, "write", STORE_DOWN)
+    batch.run()
+    table = batch.pipeline.tables["articles"]
+    table.delete({"id": "a"})
+    batch.pipeline.deliver_new()
+    table.put({"id": "a", "body": "again"})
+    paid = batch.pipeline.telemetry.metrics["ProviderRequests"]
+
+    batch.pipeline.run("default/delete")
+
+    row = batch.pipeline.row("a", source="articles")
+    assert row is not None
+    assert (row.status, row.task.lane) == (Status.PENDING, Lane.NORMAL)
+    assert batch.pipeline.queues.depth("default/delete") == 0
+    assert batch.pipeline.telemetry.metrics["ProviderRequests"] == paid
+    assert {row.status for row in batch.run()} == {Status.COMPLETED}
