@@ -15,7 +15,7 @@ class Piece:
 
 
 def pack(pieces: Sequence[Piece], *, max_tokens: int, max_inputs: int) -> list[list[Piece]]:
-    """Fill requests in order; a piece above the limit stands alone, for the provider to judge."""
+    """Fill requests in order; a piece above the limit stands alone, and the provider decides."""
     requests: list[list[Piece]] = []
     tokens = 0
     for piece in pieces:

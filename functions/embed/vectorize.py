@@ -1,8 +1,7 @@
-"""Pieces -> vectors. A refused request is halved until the rejected chunk is alone."""
+"""Pieces -> vectors. A refused request is halved until the rejected chunk stands alone."""
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from functions.core.failure import (
@@ -19,25 +18,10 @@ from functions.embed.run_time import RunTime
 if TYPE_CHECKING:
     from functions.core.entry import Vector
 
-# A text that no filter rejects: it tells bad input from bad configuration.
+# Text that no filter rejects: tells bad input from bad configuration.
 HARMLESS = "probe"
-# After so many rejected chunks, and none accepted, stop halving: the whole document is rejected.
+# So many chunks of a document refused, and none accepted: the whole document is rejected.
 REFUSED_CHUNKS = 3
-
-
-@dataclass
-class Vectors:
-    """What was paid, what failed, and what was never asked for, all by piece hash."""
-
-    paid: dict[str, "Vector"] = field(default_factory=dict)
-    failed: dict[str, Failure] = field(default_factory=dict)
-    untouched: set[str] = field(default_factory=set)
-    tokens: dict[str, int] = field(default_factory=dict)
-    taken: set[int] = field(default_factory=set)  # documents with a chunk that was paid
-    refused: Counter[int] = field(default_factory=Counter)  # chunks refused, by document
-    cause: Failure | None = None  # what is wrong instead of the documents
-    requests: int = 0
-    unexpected: list[Exception] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -45,110 +29,135 @@ class Buying:
     """How to pay: the size of a request, and how long to wait for its answer."""
 
     max_tokens: int
-    patience: int = 0  # how often a document among these has waited in vain
+    patience: int = 0  # the most timeouts that one of these documents has had
     is_failing: bool = False  # many requests fail: smaller ones lose less
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One request and its result; without pieces if it was halved or only tested the provider."""
+
+    pieces: Sequence[Piece] = ()
+    vectors: Sequence["Vector"] = ()
+    tokens: int = 0
+    failure: Failure | None = None
+    error: Exception | None = None
+    is_sent: bool = True  # False: given up with the one before it
+
+    @property
+    def is_refused(self) -> bool:
+        return self.failure is not None and self.failure.kind is FailureKind.INVALID_INPUT
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """What was paid and what failed, by piece hash; a piece in neither was never asked for."""
+
+    paid: Mapping[str, "Vector"]
+    failed: Mapping[str, Failure]
+    tokens: Mapping[str, int]
+    requests: int
+    unexpected: Sequence[Exception]
+    cause: Failure | None = None  # why all was refused, if the documents are not the cause
 
 
 def vectorize(
     pieces: Sequence[Piece], embedder: Embedder, buying: Buying, time: RunTime
 ) -> Vectors:
     """Pay for every piece once."""
-    result = Vectors()
     share = 2 if buying.is_failing else 1
-    packed = pack(
+    waiting = pack(
         pieces,
         max_tokens=buying.max_tokens // share,
         max_inputs=embedder.limits.inputs_per_request // share,
-    )
-    waiting = packed[::-1]
-    while waiting:
-        request = waiting.pop()
-        timeout = time.timeout_seconds(buying.patience)
-        if time.is_too_short(timeout):
-            result.untouched.update(piece.hash for piece in request)
-            continue
-        failure = _buy(request, embedder, timeout, result, waiting)
-        if failure is not None and failure.kind.stops_lane:
-            _fail(result, [piece for rest in waiting for piece in rest], failure)
+    )[::-1]
+    outcomes: list[Outcome] = []
+    while waiting and not time.is_too_short(timeout := time.timeout_seconds(buying.patience)):
+        outcome = _send(waiting.pop(), embedder, timeout)
+        if _can_halve(outcome, outcomes):
+            waiting += halves(outcome.pieces)[::-1]
+            outcome = Outcome()
+        outcomes.append(outcome)
+        if outcome.failure is not None and outcome.failure.kind.stops_lane:
+            stopped = [piece for request in waiting for piece in request]
+            outcomes.append(Outcome(stopped, failure=outcome.failure, is_sent=False))
             break
-    if result.refused and not result.paid:
-        _find_the_cause(result, embedder, time)
-    return result
+    is_all_refused = any(one.is_refused for one in outcomes) and not any(
+        one.vectors for one in outcomes
+    )
+    return _explained(outcomes, embedder, time) if is_all_refused else _folded(outcomes)
 
 
-def _buy(
-    request: list[Piece],
-    embedder: Embedder,
-    timeout_seconds: float,
-    result: Vectors,
-    waiting: list[list[Piece]],
-) -> Failure | None:
-    """Send one request; put its halves in front of the waiting ones if it is refused."""
-    result.requests += 1
+def _send(request: Sequence[Piece], embedder: Embedder, timeout_seconds: float) -> Outcome:
     try:
         answer = embedder.embed([piece.text for piece in request], timeout_seconds=timeout_seconds)
     except FailureError as error:
-        if _can_halve(request, error, result):
-            waiting += halves(request)[::-1]
-            return None
-        _fail(result, request, error.failure)
-        return error.failure
+        return Outcome(request, failure=error.failure, error=error)
     except Exception as error:  # noqa: BLE001
         # What the other requests have paid must not be lost with this one.
-        result.unexpected.append(error)
         failure = Failure(FailureKind.UNKNOWN, f"unexpected {type(error).__name__}, see the log")
-        _fail(result, request, failure)
-        return failure
-    result.taken.update(piece.document for piece in request)
-    result.paid.update(
-        (piece.hash, vector) for piece, vector in zip(request, answer.vectors, strict=True)
-    )
-    result.tokens.update(_share(request, answer.tokens))
-    return None
+        return Outcome(request, failure=failure, error=error)
+    return Outcome(request, answer.vectors, answer.tokens)
 
 
-def _find_the_cause(result: Vectors, embedder: Embedder, time: RunTime) -> None:
-    """Send a harmless text after all was refused: with a wrong setting it is refused too."""
+def _can_halve(outcome: Outcome, before: Sequence[Outcome]) -> bool:
+    if len(outcome.pieces) == 1:
+        return False
+    documents = {piece.document for piece in outcome.pieces}
+    if isinstance(outcome.error, RefusedRequestError) and len(documents) == 1:
+        # Some of its chunks may be accepted: these are searchable then.
+        return not _is_rejected(documents.pop(), before)
+    return isinstance(outcome.error, RefusedRequestError | TooLargeRequestError)
+
+
+def _is_rejected(document: int, outcomes: Sequence[Outcome]) -> bool:
+    """Tell whether to stop halving: the whole document is rejected."""
+    mine = [(one, piece) for one in outcomes for piece in one.pieces if piece.document == document]
+    refused = sum(one.is_refused for one, _ in mine)
+    return refused >= REFUSED_CHUNKS and not any(one.vectors for one, _ in mine)
+
+
+def _explained(outcomes: Sequence[Outcome], embedder: Embedder, time: RunTime) -> Vectors:
+    """Ask for a harmless text where all was refused: a wrong setting refuses that, too."""
     timeout = time.timeout_seconds(0)
     if time.is_too_short(timeout):
-        return
-    result.requests += 1
-    try:
-        embedder.embed([HARMLESS], timeout_seconds=timeout)
-    except RefusedRequestError as error:
-        message = f"the provider refuses even a harmless text: {error.failure.message}"
-        result.cause = Failure(FailureKind.CONFIGURATION, message)
-    except FailureError as error:
-        # The cause is not known yet, so no document is rejected for it.
-        result.cause = error.failure
-    if result.cause is not None:
-        for digest, failure in result.failed.items():
-            if _is_refused(failure):
-                result.failed[digest] = result.cause
+        return _folded(outcomes)
+    tested = _send([Piece(HARMLESS, HARMLESS, 1, 0)], embedder, timeout)
+    cause = tested.failure
+    if cause is not None and isinstance(tested.error, RefusedRequestError):
+        message = f"the provider refuses even a harmless text: {cause.message}"
+        cause = Failure(FailureKind.CONFIGURATION, message)
+    if cause is not None:
+        # Unless it is refused, too, the cause is unknown for now: no document is given up.
+        outcomes = [replace(one, failure=cause) if one.is_refused else one for one in outcomes]
+    return replace(_folded([*outcomes, Outcome(error=tested.error)]), cause=cause)
 
 
-def _is_refused(failure: Failure | None) -> bool:
-    return failure is not None and failure.kind is FailureKind.INVALID_INPUT
+def _folded(outcomes: Sequence[Outcome]) -> Vectors:
+    return Vectors(
+        paid={
+            piece.hash: vector
+            for one in outcomes
+            if one.vectors
+            for piece, vector in zip(one.pieces, one.vectors, strict=True)
+        },
+        failed={
+            piece.hash: one.failure
+            for one in outcomes
+            if one.failure is not None
+            for piece in one.pieces
+        },
+        tokens={name: count for one in outcomes if one.vectors for name, count in _share(one)},
+        requests=sum(one.is_sent for one in outcomes),
+        unexpected=[
+            one.error
+            for one in outcomes
+            if one.error is not None and not isinstance(one.error, FailureError)
+        ],
+    )
 
 
-def _can_halve(request: Sequence[Piece], error: FailureError, result: Vectors) -> bool:
-    if len(request) == 1:
-        return False
-    documents = {piece.document for piece in request}
-    if isinstance(error, RefusedRequestError) and len(documents) == 1:
-        [document] = documents
-        # Some of its chunks may be fine: the rest is searchable then.
-        return document in result.taken or result.refused[document] < REFUSED_CHUNKS
-    return isinstance(error, RefusedRequestError | TooLargeRequestError)
-
-
-def _fail(result: Vectors, request: Sequence[Piece], failure: Failure) -> None:
-    result.failed.update((piece.hash, failure) for piece in request)
-    if _is_refused(failure):
-        result.refused.update(piece.document for piece in request)
-
-
-def _share(request: Sequence[Piece], tokens: int) -> dict[str, int]:
+def _share(outcome: Outcome) -> list[tuple[str, int]]:
     """Spread the provider's count over the pieces, by their own."""
-    total = sum(piece.tokens for piece in request) or 1
-    return {piece.hash: round(tokens * piece.tokens / total) for piece in request}
+    total = sum(piece.tokens for piece in outcome.pieces) or 1
+    return [(p.hash, round(outcome.tokens * p.tokens / total)) for p in outcome.pieces]

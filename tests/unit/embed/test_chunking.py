@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from functions.core.document import HASH_SCHEME
 from functions.embed.chunking import count_tokens, split
 
 PARAGRAPHS = [
@@ -81,3 +82,41 @@ def test_count_never_exceeds_the_limit_of_the_chunk() -> None:
     [chunk, *_] = split("\x00\x01\x02\x03" * 3000, max_tokens=100)
 
     assert count_tokens(chunk, most=100) <= 100
+
+
+STRUCTURED = "\n\n".join(
+    f"Paragraph {number} speaks of topic {number * 7919 % 1000}. " * (number % 5 + 3)
+    + f"\nLine {number}"
+    for number in range(12)
+)
+SENTENCES = " ".join(f"Sentence {number} says {number * 7919 % 1000}." for number in range(80))
+ONE_WORD = "wort" * 300
+SCRIPTS = "これは試験です。" * 60 + " Ende. " + "emoji 🎉 " * 50
+
+
+@pytest.mark.parametrize(
+    ("text", "max_tokens", "lengths"),
+    [
+        (
+            STRUCTURED,
+            40,
+            [100, 139, 98, 107, 131, 107, 131, 40, 106, 139, 131, 107, 131, 106, 131, 6, 110, 144],
+        ),
+        (STRUCTURED, 100, [241, 172, 205, 238, 247, 172, 205, 238, 256]),
+        (SENTENCES, 300, [165, 172, 175, 152, 172, 153, 174, 153, 152, 194, 65]),
+        (ONE_WORD, 40, [160] * 7 + [80]),
+        (SCRIPTS, 40, [32] * 15 + [5] + [79] * 5),
+        (SCRIPTS, 100, [88] * 5 + [45, 199, 199]),
+    ],
+    ids=["structured-40", "structured-100", "sentences", "one-word", "scripts-40", "scripts-100"],
+)
+def test_boundaries_are_those_of_this_hash_scheme(
+    text: str, max_tokens: int, lengths: list[int]
+) -> None:
+    """R06: an unchanged document is not written again, so its entry keeps the old chunks."""
+    found = [len(chunk) for chunk in split(text, max_tokens=max_tokens)]
+
+    assert (HASH_SCHEME, found) == ("1", lengths), (
+        "the chunker cuts elsewhere: raise HASH_SCHEME in functions/core/document.py, so that"
+        " every document is cut anew, and then update the scheme and the lengths here"
+    )

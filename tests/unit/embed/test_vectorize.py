@@ -135,7 +135,7 @@ def test_request_without_time_to_finish_is_not_sent(seconds: float) -> None:
 
     bought = buy(embedder, "one", seconds=seconds)
 
-    assert (bought.untouched, embedder.requests) == ({"0"}, [])
+    assert (bought.paid, bought.failed, embedder.requests) == ({}, {}, [])
 
 
 def test_tokens_are_shared_by_size() -> None:
