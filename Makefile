@@ -45,7 +45,7 @@ storm: setup ## Let everything fail around the whole stack (ARGS="--operations 1
 	@OPENBLAS_NUM_THREADS=1 $(PY) -m benchmarks.storm $(ARGS)
 
 docs: setup ## Write the pages that are made from code
-	@$(PY) -m scripts.settings_doc && $(PY) -m scripts.requirements_doc
+	@$(PY) -m scripts.settings_doc && $(PY) -m ops.commands_doc && $(PY) -m scripts.requirements_doc
 
 transcript: setup ## Run the demo and put what it prints into the README
 	@$(PY) -m scripts.transcript

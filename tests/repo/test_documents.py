@@ -69,8 +69,37 @@ def test_a_target_is_found_in_prose_and_in_blocks() -> None:
     assert named_targets(text) == {"check", "test", "demo", "synth"}
 
 
+def test_make_docs_runs_every_generator() -> None:
+    """Docs: a page that `make docs` does not write goes stale."""
+    generators = {
+        path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
+        for path in files("*_doc.py")
+    }
+
+    assert set(re.findall(r"-m ([a-z._]+_doc)\b", (ROOT / "Makefile").read_text())) == generators
+
+
 def test_every_sample_event_is_used_by_a_test() -> None:
     """Samples: a file in events/ that no test loads would rot."""
     tests = "\n".join(texts("tests/*.py").values())
 
     assert [path.name for path in files("events/*") if path.stem not in tests] == []
+
+
+CHANGES = "provider lane metric failure-kind command setting chunker alarm local-engine"
+CHANGES += " ledger-field entry-field function"
+
+
+def test_contributing_names_the_files_of_every_change() -> None:
+    """Newcomer: twelve common changes, each with files that are there."""
+    [table] = re.findall(
+        r"^## What a change touches\n(.*?)^## ",
+        (ROOT / "CONTRIBUTING.md").read_text(),
+        re.MULTILINE | re.DOTALL,
+    )
+    rows = re.findall(r"^\| ([a-z ]+) \| (.*`.*) \|$", table, re.MULTILINE)
+
+    assert [name.replace(" ", "-") for name, _ in rows] == CHANGES.split()
+    named = [path for _, files in rows for path in re.findall(r"`([\w./]+[./][\w./]*)`", files)]
+    assert [path for path in named if not (ROOT / path).exists()] == []
+    assert len(named) > 30

@@ -65,6 +65,7 @@ def wrong(tmp_path_factory: pytest.TempPathFactory) -> str:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, target)
     for file, line in WRONG:
+        assert (copy / file).exists()
         with (copy / file).open("a") as text:
             text.write(f"\n{line}\n")
     return lint(copy).stdout

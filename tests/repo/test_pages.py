@@ -6,6 +6,7 @@ import re
 import pytest
 
 from functions.adapters.telemetry import ERRORS, GAUGES, WARNINGS
+from functions.core.failure import FailureKind
 from infrastructure.config.parser import parse_stages
 from ops import commands_doc
 from ops.cli import main
@@ -63,6 +64,11 @@ def test_every_log_line_is_explained() -> None:
     logged |= WARNINGS | ERRORS
 
     assert sorted(logged - section("Log lines")) == []
+
+
+def test_every_failure_kind_is_explained() -> None:
+    """R22: an operator finds each kind, and whether it spends an attempt."""
+    assert sorted(set(FailureKind) - section("Retry policies")) == []
 
 
 def test_every_metric_is_listed_and_no_other() -> None:
