@@ -70,8 +70,9 @@ class Process:
     def take(self, event: Mapping[str, Any]) -> None:
         """Note what the supervisor reports of it."""
         if "code" in event:
-            self._ended.set()
+            # First, so that its end was reported when `wait` returns.
             self._on_end(event["code"])
+            self._ended.set()
         else:
             self.pid = event.get("pid", 0)
             self.start_error = event.get("failed", "")
