@@ -1,4 +1,4 @@
-"""The CDK app: one construct per box. Importing it picks the node that jsii runs on."""
+"""The CDK app: one construct per outside system. Importing it picks the node that jsii runs on."""
 
 import os
 from pathlib import Path

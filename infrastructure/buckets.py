@@ -40,8 +40,8 @@ class PrivateBucket(Construct):
 
 def failed_changes(scope: Construct, config: StageConfig) -> PrivateBucket:
     """Keep stream records that enqueue could not take, whole, to be replayed."""
-    # S3, because a queue as destination gets only a record's position, and the stream forgets the
-    # record itself after a day.
+    # S3, because a queue as destination gets only a record's position, and the stream keeps
+    # the record itself for a day only.
     return PrivateBucket(
         scope, "FailedChanges", config=config, prefix=FAILED_CHANGES_PREFIX, days=30
     )

@@ -1,4 +1,4 @@
-"""Lambda's limit on environment variables, asked at synth with values as long as they can get."""
+"""Lambda's limit on environment variables, checked at synth with values as long as they can get."""
 
 from collections.abc import Iterator
 

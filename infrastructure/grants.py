@@ -26,7 +26,7 @@ READ_STREAM = (
     "dynamodb:GetShardIterator",
     "dynamodb:ListStreams",
 )
-# Lambda asks for it before it leaves failed records; and without it S3 answers a read of an
+# Lambda needs it before it leaves failed records; and without it S3 answers a read of an
 # absent object with "access denied" instead of "no such key".
 LIST_BUCKET = ("s3:ListBucket",)
 WRITE_OBJECTS = ("s3:PutObject",)
@@ -138,7 +138,7 @@ def _queues(parts: Parts) -> list[str]:
 
 
 def _entries(parts: Parts, *targets: str) -> list[str]:
-    """Name the paths to write entries, and to ask for them first."""
+    """Name the paths to write entries, and to read them first."""
     aliases = [parts.settings.targets[target].index for target in targets]
     calls = [f"{alias}/{call}" for alias in aliases for call in ("_bulk", "_mget")]
     return parts.stores.index.paths(*calls)

@@ -82,7 +82,7 @@ class SearchDomain(Construct):
     def _accept_findings(self, domain: DomainConfig) -> None:
         acknowledge(self, "OS1", "The functions run outside VPCs; only signed requests get in.")
         for rule in ("OS3", "OS5"):
-            reason = "No access policy: only who has a policy of its own gets in, signed."
+            reason = "No access policy: only callers with a policy of their own get in, signed."
             acknowledge(self, rule, reason)
         for log in ("SEARCH_SLOW_LOGS", "INDEX_SLOW_LOGS"):
             reason = "Slow logs quote the documents; their text stays out of the logs."
@@ -158,7 +158,7 @@ class VectorIndex(Construct):
             # The function answers by itself; without this a lost answer holds the deployment
             # for an hour.
             service_timeout=Duration.seconds(2 * self.setup.spec.timeout_seconds),
-            # Retained with the data: the function is not asked to delete a kept index.
+            # Retained with the data: the function is not called to delete a kept index.
             removal_policy=removal_policy(self._config),
             properties={
                 "Index": index_name(self._stage, target_name, target),

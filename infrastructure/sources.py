@@ -14,8 +14,8 @@ from infrastructure.python_function import PythonFunction
 from infrastructure.removal import removal_policy
 
 # A record that cannot be read is recorded by enqueue itself; what comes back here is an outage
-# of DynamoDB or SQS, and retries last through it. What is an hour from being forgotten by the
-# stream goes to the bucket.
+# of DynamoDB or SQS, and retries last through it. What the stream keeps for one more hour
+# goes to the bucket.
 RETRY_ATTEMPTS = 10_000
 RECORD_AGE_SECONDS = 23 * 60 * 60
 

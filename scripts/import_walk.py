@@ -11,7 +11,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Walk:
-    """What one module needs: files of ours, and foreign packages with one file that asks."""
+    """What one module needs: our files, and foreign packages with a file that imports each."""
 
     own: set[Path] = field(default_factory=set)
     foreign: dict[str, Path] = field(default_factory=dict)
@@ -57,7 +57,7 @@ def imported_from(node: ast.ImportFrom, package: tuple[str, ...], root: Path) ->
 
 
 def statements(tree: ast.AST, typing_too: bool) -> Iterator[ast.AST]:
-    """Yield every node, without the blocks that only a type checker reads unless asked."""
+    """Yield every node, without the blocks that only a type checker reads unless `typing_too`."""
     for node in ast.iter_child_nodes(tree):
         if not typing_too and isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
             for other in node.orelse:

@@ -71,7 +71,7 @@ def npm_problems(root: Path) -> list[str]:
 
 
 def compile_lock(name: str, upgrade: bool) -> None:
-    """Write one lock; versions stay as they are unless an upgrade is asked for."""
+    """Write one lock; versions stay as they are unless an upgrade is wanted."""
     lock = ROOT / "requirements" / f"{name}.txt"
     command = [str(UV), "pip", "compile", "--quiet", f"requirements/{name}.in", "--universal"]
     command += ["--python-version", OLDEST_PYTHON, "--generate-hashes", "--no-header"]

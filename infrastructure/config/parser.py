@@ -37,7 +37,7 @@ def _parse_stage(name: str, raw: object) -> StageConfig:
         config = StageConfig.model_validate_json(json.dumps(raw), strict=True)
     except ValidationError as error:
         raise ConfigError(mistakes_of(error, StageConfig)) from error
-    # What spans several parts is asked only once each part is right.
+    # Rules that span several parts are checked only once each part is right.
     if mistakes := broken_rules(name, config):
         raise ConfigError(mistakes)
     return config

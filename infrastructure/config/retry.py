@@ -1,4 +1,4 @@
-"""What cdk.json says about retries: a preset by name, or changed as wished, by document type."""
+"""What cdk.json says about retries: a preset by name, or one with changes, by document type."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any

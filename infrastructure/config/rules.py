@@ -1,4 +1,4 @@
-"""Rules of AWS that span several parts of a stage, asked at synth instead of at deployment."""
+"""Rules of AWS that span several parts of a stage, checked at synth instead of at deployment."""
 
 import math
 from collections.abc import Iterator
@@ -79,7 +79,7 @@ def _small_reserves(config: StageConfig) -> Iterator[Mistake]:
 
 def _small_shares(config: StageConfig) -> Iterator[Mistake]:
     # Each worker paces itself by its share, and none waits longer than this for a request: with
-    # less of a share, all together would ask for more than the limit.
+    # less of a share, all together would send more than the limit.
     minutes = round(LONGEST_COOLDOWN_SECONDS / 60)
     for name, target in config.targets.items():
         workers = config.reserve_of(name)

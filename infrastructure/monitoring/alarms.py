@@ -15,7 +15,7 @@ from infrastructure.python_function import PythonFunction
 
 PERIOD = Duration.minutes(5)
 HALF_AN_HOUR = 6  # periods
-# The stream forgets a record after 24 hours.
+# The stream keeps a record for 24 hours.
 ITERATOR_AGE_MINUTES = 15
 
 
@@ -47,7 +47,7 @@ class Alarms(Construct):
                 topic=self.topics.critical,
                 description=f"Target {target}: tasks are in the {kind} DLQ. Their documents are"
                 " not up to date in the index, and no retry is left. Read the reason in the"
-                " ledger or the embed log, mend it, then redrive the DLQ to its source within 14"
+                " ledger or the embed log, fix it, then redrive the DLQ to its source within 14"
                 " days.",
             )
         for name, queue in lanes.queues.items():
@@ -78,7 +78,7 @@ class Alarms(Construct):
             above=ITERATOR_AGE_MINUTES * 60 * 1000,
             topic=self.topics.critical,
             description=f"Sources {sources}: enqueue is more than {ITERATOR_AGE_MINUTES} minutes"
-            " behind a stream, which forgets records after 24 hours. Look for errors in the"
+            " behind a stream, which keeps records for 24 hours only. Look for errors in the"
             " enqueue log; if there are none, raise the source's stream.parallelization in"
             " cdk.json.",
         )
@@ -89,7 +89,7 @@ class Alarms(Construct):
                 above=0,
                 topic=self.topics.critical,
                 description=f"Source {source}: changes ran out of retries and lie in the failed"
-                " changes bucket. Their documents are not in the queue. Mend the cause shown in"
+                " changes bucket. Their documents are not in the queue. Fix the cause shown in"
                 " the enqueue log: the sweep replays the bucket every 15 minutes. What stays there"
                 " has its reason in the sweep log.",
             )

@@ -34,7 +34,7 @@ def _watch_breakers(alarms: Alarms, stage: str) -> None:
         topic=alarms.topics.critical,
         description="A breaker is open or paused: a target's lanes are not read, and search shows"
         " old text. Nothing is lost: tasks wait in their lanes. `embedq breakers` shows which"
-        " one and why. A key, a quota or a model name is for you to mend; an outage ends by itself,"
+        " one and why. A key, a quota or a model name is for you to fix; an outage ends by itself,"
         " as a probe finds out; a pause by hand ends with `embedq resume`.",
     )
     alarms.add(
@@ -71,7 +71,7 @@ def _watch_documents(alarms: Alarms, stage: str) -> None:
         periods=2,
         topic=alarms.topics.warning,
         description=f"More than {STUCK_DOCUMENTS} documents have been stuck for an hour: nothing"
-        " was heard of their tasks since stuck_hours. Sweep sends them again. If the number does"
+        " is known of their tasks since stuck_hours. Sweep sends them again. If the number does"
         " not fall, look for kills, timeouts or a lack of memory in the embed log.",
     )
     alarms.add(
@@ -89,7 +89,7 @@ def _watch_documents(alarms: Alarms, stage: str) -> None:
         topic=alarms.topics.critical,
         description=f"More than {ENDED_DOCUMENTS} documents were refused or ran out of retries"
         " within an hour. They are not up to date in the index, and nothing tries them again."
-        " Find the common reason with embedq dead list, mend it, then redrive the DLQ; what has"
+        " Find the common reason with embedq dead list, fix it, then redrive the DLQ; what has"
         " no dead letter is sent again with embedq requeue.",
     )
 
@@ -113,7 +113,7 @@ def _watch_retries(alarms: Alarms, stage: str) -> None:
         topic=alarms.topics.warning,
         description=f"More than {RETRY_PERCENT} % of attempts have failed for 15 minutes."
         " Documents are late, and attempts cost tokens and time. Look at the kinds of failure in"
-        " the embed log: timeouts and errors of the provider pass, the rest is for you to mend.",
+        " the embed log: timeouts and errors of the provider pass, the others are for you to fix.",
     )
 
 

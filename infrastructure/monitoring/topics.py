@@ -12,7 +12,7 @@ from infrastructure.removal import removal_policy
 
 
 class AlarmTopics(Construct):
-    """Reach the people who are named for each."""
+    """Send each alarm to the addresses of its severity."""
 
     def __init__(self, scope: Construct, id_: str, *, config: StageConfig) -> None:
         super().__init__(scope, id_)

@@ -19,7 +19,7 @@ from moto.server import main
 
 
 class Context:
-    """What index_setup asks of Lambda's context: it may not wait for an index here."""
+    """What index_setup reads of Lambda's context: it may not wait for an index here."""
 
     def get_remaining_time_in_millis(self) -> int:
         return 1000

@@ -16,7 +16,7 @@ def scan(app: App) -> None:
 
 
 def findings(out: Path) -> tuple[str, ...]:
-    """Read the report: rule and construct of each finding that nobody accepted."""
+    """Read the report: rule and construct of each finding that was not accepted."""
     report = json.loads((out / "validation-report.json").read_text())
     return tuple(
         f"{violation['ruleName']} at {construct['constructPath']}"

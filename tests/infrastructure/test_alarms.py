@@ -1,4 +1,4 @@
-"""Alarms: whom they tell, what they say."""
+"""Alarms: whom they reach, what they say."""
 
 from typing import Any
 
@@ -92,7 +92,7 @@ def test_only_what_may_lose_a_document_is_critical(synthesized: Synthesized) -> 
 
 
 def test_sweep_and_breaker_alone_are_critical_when_they_fail(synthesized: Synthesized) -> None:
-    """R61: nobody does their work meanwhile; one bad run is made up for by the next."""
+    """R61: no other function does their work; one bad run is made up for by the next."""
     critical = {
         dimension(alarm): (alarm["EvaluationPeriods"], alarm["DatapointsToAlarm"])
         for alarm in alarms(synthesized, "Errors")
@@ -118,9 +118,9 @@ def test_a_tick_that_is_skipped_is_no_alarm(synthesized: Synthesized) -> None:
 def test_two_topics_tell_the_people_named_in_cdk_json(synthesize: Any) -> None:
     """R61: warning and critical, each with its own addresses."""
     subscriptions = synthesize("example").properties("AWS::SNS::Subscription")
-    told = sorted((s["TopicArn"][:9], s["Endpoint"]) for s in subscriptions)
+    subscribed = sorted((s["TopicArn"][:9], s["Endpoint"]) for s in subscriptions)
 
-    assert told == [
+    assert subscribed == [
         ("TopicsCri", "on-call@example.com"),
         ("TopicsCri", "team@example.com"),
         ("TopicsWar", "team@example.com"),

@@ -87,7 +87,7 @@ def test_functions_read_the_settings_they_were_deployed_with(deployed: Deployed)
     assert embed.stash_bucket == deployed.outputs["StashBucket"]
 
 
-def test_caretakers_read_the_settings_they_were_deployed_with(deployed: Deployed) -> None:
+def test_sweep_and_breaker_read_the_settings_they_were_deployed_with(deployed: Deployed) -> None:
     """R83, R29, R25: sweep and breaker, with the real names of what they look after."""
     sweep = SweepSettings.from_environment(deployed.function_environment("SweepFunction"))
     breaker = BreakerFunctionSettings.from_environment(
@@ -100,7 +100,7 @@ def test_caretakers_read_the_settings_they_were_deployed_with(deployed: Deployed
     assert breaker.targets[0].embed_function == deployed.outputs["TargetDefaultEmbedFunction"]
 
 
-def test_ticks_are_there_and_asleep_in_a_stage_that_is_switched_off(deployed: Deployed) -> None:
+def test_ticks_are_there_and_disabled_in_a_stage_that_is_switched_off(deployed: Deployed) -> None:
     """R83, R29, R47: each rule with its rate and its job."""
     events = deployed.client("events")
     rules = {

@@ -66,7 +66,7 @@ def test_every_health_metric_is_watched(synthesized: Synthesized) -> None:
 
 @pytest.mark.parametrize(("service", "metric"), sorted(HEALTH))
 def test_watched_metric_is_one_that_the_function_writes(service: str, metric: str) -> None:
-    """R61: an alarm on a name that nobody writes would be silent for ever."""
+    """R61: an alarm on a name that no function writes would be silent for ever."""
     own = walk(ROOT / "functions" / service / "handler.py", ROOT).own
 
     assert metric in set().union(*(words(ROOT / file) for file in own))
@@ -90,14 +90,14 @@ def test_dimensions_are_those_that_the_functions_write(
         assert {name: written[name] for name in names} == one.dimensions
 
 
-def test_an_open_breaker_is_told_at_once(synthesized: Synthesized) -> None:
+def test_an_open_breaker_alarms_at_once(synthesized: Synthesized) -> None:
     """R25, R61: one of many targets is enough."""
     alarm = only(synthesized, "BreakerOpen")
 
     assert (alarm["Statistic"], alarm["Threshold"], alarm["EvaluationPeriods"]) == ("Maximum", 0, 1)
 
 
-def test_stuck_documents_are_told_after_an_hour(synthesized: Synthesized) -> None:
+def test_stuck_documents_alarm_after_an_hour(synthesized: Synthesized) -> None:
     """R61: more than 50 for 1 h."""
     alarm = only(synthesized, "StuckDocuments")
 
@@ -105,7 +105,7 @@ def test_stuck_documents_are_told_after_an_hour(synthesized: Synthesized) -> Non
     assert alarm["Period"] * alarm["EvaluationPeriods"] == 3600
 
 
-def test_documents_that_ran_out_of_retries_are_told_by_the_hour(synthesized: Synthesized) -> None:
+def test_documents_that_ran_out_of_retries_alarm_by_the_hour(synthesized: Synthesized) -> None:
     """R61: more than 10 per h, whether embed or sweep gave them up."""
     alarm = only(synthesized, "TasksExhausted")
 
@@ -114,8 +114,8 @@ def test_documents_that_ran_out_of_retries_are_told_by_the_hour(synthesized: Syn
     assert {m["MetricStat"]["Period"] for m in alarm["Metrics"] if "MetricStat" in m} == {3600}
 
 
-def test_retry_rate_is_told_in_percent_of_attempts(synthesized: Synthesized) -> None:
-    """R61: more than 10 %, once there are enough tasks to tell."""
+def test_retry_rate_alarms_in_percent_of_attempts(synthesized: Synthesized) -> None:
+    """R61: more than 10 %, once there are enough tasks for a rate."""
     alarm = only(synthesized, "TasksFailed")
     tasks = "(FILL(failed, 0) + FILL(completed, 0))"
 
@@ -123,7 +123,7 @@ def test_retry_rate_is_told_in_percent_of_attempts(synthesized: Synthesized) -> 
     assert expression(alarm) == f"IF({tasks} >= 20, 100 * FILL(failed, 0) / {tasks}, 0)"
 
 
-def test_late_documents_are_told_after_a_quarter_of_an_hour(synthesized: Synthesized) -> None:
+def test_late_documents_alarm_after_a_quarter_of_an_hour(synthesized: Synthesized) -> None:
     """R61: one in twenty later than 15 minutes, for 15 minutes."""
     alarm = only(synthesized, "FreshnessMilliseconds")
 

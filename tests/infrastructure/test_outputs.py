@@ -38,7 +38,7 @@ def test_outputs_name_every_part_that_a_command_needs(synthesize: Any) -> None:
 
 
 def test_only_a_secret_made_here_is_to_be_filled(synthesize: Any) -> None:
-    """R84: the output tells how, without a key in a shell's history."""
+    """R84: the output shows how, without a key in a shell's history."""
     outputs = synthesize("example").template["Outputs"]
 
     assert "file://" in str(outputs["TargetDefaultFillApiKey"]["Value"])

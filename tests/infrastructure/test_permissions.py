@@ -164,7 +164,7 @@ def test_embed_sends_only_to_lanes_that_keep_order(synthesized: Synthesized) -> 
 
 
 def test_control_items_are_changed_by_their_own_functions_alone(synthesize: Any) -> None:
-    """R25, R14: embed changes its target's, breaker every target's, nobody a row by UpdateItem."""
+    """R25, R14: embed changes its target's, breaker every target's; none a row by UpdateItem."""
     keys = {
         role: [
             statement["Condition"]["ForAllValues:StringEquals"]["dynamodb:LeadingKeys"]
@@ -183,7 +183,7 @@ def test_control_items_are_changed_by_their_own_functions_alone(synthesize: Any)
 
 
 def test_breaker_switches_and_calls_only_what_it_guards(synthesize: Any) -> None:
-    """R25, R84: mappings by their ids; the streams' mappings are none of its business."""
+    """R25, R84: mappings by their ids; never the streams' mappings."""
     stage = synthesize("dev")
     (function,) = stage.functions("embed")
     lanes = {
@@ -201,12 +201,12 @@ def test_breaker_switches_and_calls_only_what_it_guards(synthesize: Any) -> None
     assert reached == lanes | {f"{function}.Arn"}
 
 
-def test_functions_tell_only_of_themselves(synthesized: Synthesized) -> None:
+def test_functions_send_only_events_of_embedq(synthesized: Synthesized) -> None:
     """R27, R84: events of embedq on the account's own bus, and no others."""
-    told = [s for s in statements(synthesized) if s["Action"] == ["events:PutEvents"]]
+    events = [s for s in statements(synthesized) if s["Action"] == ["events:PutEvents"]]
 
-    assert len(told) == len(synthesized.functions("embed")) + 1
-    for statement in told:
+    assert len(events) == len(synthesized.functions("embed")) + 1
+    for statement in events:
         assert statement["Condition"] == {"ForAllValues:StringEquals": {"events:source": "embedq"}}
         (bus,) = statement["Resource"]
         assert bus.endswith(":event-bus/default")
@@ -248,7 +248,7 @@ def test_functions_reach_only_paths_of_their_own_index(synthesize: Any) -> None:
     assert reached == embeds | setup | sweep
 
 
-def test_domain_is_encrypted_and_open_to_nobody_by_itself(synthesize: Any) -> None:
+def test_domain_is_encrypted_and_open_to_no_caller_by_itself(synthesize: Any) -> None:
     """R84: what a domain policy allowed, it would allow beside the functions' own policies."""
     (domain,) = synthesize("dev").properties("AWS::OpenSearchService::Domain")
 
@@ -260,7 +260,7 @@ def test_domain_is_encrypted_and_open_to_nobody_by_itself(synthesize: Any) -> No
 
 
 def test_wildcard_without_a_reason_cannot_be_granted() -> None:
-    """R84: the way to grant asks for the reason."""
+    """R84: a grant needs the reason."""
     role = iam.Role(Stack(App(), "Any"), "Role", assumed_by=iam.AccountRootPrincipal())
 
     with pytest.raises(ValueError, match="a wildcard needs a reason"):

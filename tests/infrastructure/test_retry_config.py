@@ -100,7 +100,7 @@ def test_schedule_of_a_preset_ends_with_another_strategy() -> None:
 
 
 def test_limits_and_breaker_reach_the_functions() -> None:
-    """R23, R25: the account's limits, who shares them, and when to stop."""
+    """R23, R25: the account's limits, how many runs share them, and when to stop."""
     made = settings(
         requests_per_minute=500,
         tokens_per_minute=1_000_000,

@@ -22,7 +22,7 @@ def ticks(synthesized: Synthesized, folder: str) -> dict[str, dict[str, str]]:
 
 
 def test_sweep_runs_each_minute_and_every_quarter_of_an_hour(synthesized: Synthesized) -> None:
-    """R29: parked tasks each minute, the rest every 15 minutes."""
+    """R29: parked tasks each minute, maintenance every 15 minutes."""
     assert ticks(synthesized, "sweep") == {
         "rate(1 minute)": {"job": "due"},
         "rate(15 minutes)": {"job": "maintenance"},

@@ -250,8 +250,8 @@ TABLE = "arn:aws:dynamodb:eu-west-1:123456789012:table/Articles"
         ),
         (
             ("alarm_emails",),
-            {"warning": ["nobody"]},
-            'alarm_emails.warning.0: "nobody" is not allowed: a list of email addresses',
+            {"warning": ["no-address"]},
+            'alarm_emails.warning.0: "no-address" is not allowed: a list of email addresses',
         ),
         (
             ("stuck_hours",),
@@ -287,7 +287,7 @@ def test_mistake_gets_one_line_with_its_path_and_what_is_allowed(
 
 
 def test_all_mistakes_are_named_at_once() -> None:
-    """R01: nobody mends a file line by line through one synth after the other."""
+    """R01: one synth names every mistake of a file."""
     stage = stage_with(
         ((*ARTICLES, "key"), "id"), ((*DEFAULT, "modle"), "x"), (("removal",), "never")
     )

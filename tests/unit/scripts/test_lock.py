@@ -37,7 +37,7 @@ def test_the_committed_locks_match_their_inputs() -> None:
     ],
 )
 def test_a_changed_file_names_the_stale_locks(copy: Path, changed: str, stale: list[str]) -> None:
-    """Locks: an edited input, or a lock edited by hand, is told with what to do."""
+    """Locks: an edited input, or a lock edited by hand, is reported with what to do."""
     with (copy / "requirements" / changed).open("a") as file:
         file.write("# changed\n")
 
@@ -59,7 +59,7 @@ def test_a_new_input_without_a_lock_is_named(
 
 
 def test_the_npm_lock_is_held_to_its_package_file(copy: Path) -> None:
-    """Locks: another cdk version, or a download address, is told."""
+    """Locks: another cdk version, or a download address, is reported."""
     path = copy / "package-lock.json"
     content = json.loads(path.read_text())
     content["packages"][""]["devDependencies"] = {"aws-cdk": "0"}

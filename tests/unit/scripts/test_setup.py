@@ -124,12 +124,12 @@ def test_one_package_is_cut_out_of_the_lock_with_its_hashes() -> None:
         locked_lines("absent", LOCK)
 
 
-def test_uv_follows_what_pip_was_told() -> None:
+def test_uv_uses_the_index_of_pip() -> None:
     """Newcomer: a mirror set for pip serves uv too, unless uv has its own."""
-    told = {"PIP_INDEX_URL": "mirror", "PIP_CERT": "cert", "SSL_CERT_FILE": "own"}
+    given = {"PIP_INDEX_URL": "mirror", "PIP_CERT": "cert", "SSL_CERT_FILE": "own"}
 
-    assert uv_environment(told) == {
-        **told,
+    assert uv_environment(given) == {
+        **given,
         "UV_DEFAULT_INDEX": "mirror",
     }
 
