@@ -23,7 +23,7 @@ check: setup ## Check format, lint, types, imports and locks; changes nothing
 	@$(PY) -m ruff format --check . && $(PY) -m ruff check . && $(PY) -m mypy
 	@.venv/bin/lint-imports --no-cache --no-logo && $(PY) -m scripts.lock --check
 
-fix: setup ## Format and mend what ruff can mend
+fix: setup ## Format, and correct what ruff can correct
 	@$(PY) -m ruff check --fix-only --quiet . ; $(PY) -m ruff format .
 
 build: setup ## Build one zip per function for Lambda arm64 into build/lambda

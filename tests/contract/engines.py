@@ -17,7 +17,7 @@ from local.engines.errors import EngineError
 
 
 def real(name: str) -> Any:
-    """Name a real engine as a parameter; a first run has the time to fetch it."""
+    """Name a real engine as a parameter; it has the time to start."""
     return pytest.param(name, marks=[pytest.mark.engines, pytest.mark.timeout(600)])
 
 

@@ -14,7 +14,7 @@ __all__ = ["dynamodb_engine", "dynamodb_url", "opensearch_url", "sqs_url"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what runs on real engines, and give a first run the time to fetch them."""
+    """Mark what runs on real engines, and give them the time to start."""
     for item in items:
         if "engines" in item.path.parent.parts and "unit" not in item.path.parts:
             item.add_marker(pytest.mark.engines)

@@ -15,7 +15,7 @@ from tests.stack.articles import Articles
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what runs on real engines, and give a first run the time to fetch them."""
+    """Mark what runs on real engines, and give them the time to start."""
     for item in items:
         if item.path.parent == Path(__file__).parent:
             item.add_marker(pytest.mark.engines)
