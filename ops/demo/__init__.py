@@ -1,1 +1,1 @@
-"""The demo: one story, told on the real engines or in memory."""
+"""The demo: every promise shown once, on the real engines or in memory."""

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 LONG_ID = "all-fables"
-NEW_PARAGRAPH = "Each of these stories was told aloud long before anybody wrote it down."
+NEW_PARAGRAPH = "Each of these stories was spoken aloud for centuries before it was written down."
 
 
 def fables() -> list[dict[str, str]]:

@@ -5,11 +5,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from io import StringIO
 from types import SimpleNamespace
 from typing import Any
 
 import click
 import pytest
+from rich.text import Text
 
 from local import background
 from ops import cli, output
@@ -101,7 +103,7 @@ def test_aws_options_ask_for_a_stage(capsys: pytest.CaptureFixture[str]) -> None
     """R40: a forgotten --stage does not lead to the stack on this machine."""
     assert main(["stats", "--profile", "work"]) == 2
 
-    assert "--stage" in capsys.readouterr().err
+    assert "--profile and --region are for a stage in AWS" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("group", [[], ["dead"]])
@@ -164,6 +166,34 @@ def test_many_answers_are_json_lines(sample: Noun, capsys: pytest.CaptureFixture
         {"value": 1},
         {"value": 2},
     ]
+
+
+class Terminal(StringIO):
+    """A terminal that keeps what is printed."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("no_color", "is_coloured"), [("", True), ("1", False)])
+def test_no_color_switches_colours_off(
+    monkeypatch: pytest.MonkeyPatch, no_color: str, is_coloured: bool
+) -> None:
+    """R40: https://no-color.org"""
+    monkeypatch.setenv("NO_COLOR", no_color)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    output._terminal.cache_clear()
+
+    class Coloured(Answer):
+        def view(self) -> Iterable[Text]:
+            return [Text("red", style="red")]
+
+    output.show(Coloured(), as_json=False)
+
+    assert ("\x1b[31m" in terminal.getvalue(), "red" in terminal.getvalue()) == (is_coloured, True)
+    output._terminal.cache_clear()
 
 
 def test_failure_is_one_line(sample: Noun, capsys: pytest.CaptureFixture[str]) -> None:
