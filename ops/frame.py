@@ -59,39 +59,35 @@ class Noun:
         self, *params: click.Parameter, examples: Sequence[str], name: str | None = None
     ) -> Callable[[Function], Function]:
         """Register a function as a command; it is given the values of `params`."""
-        return self._register((*params, _JSON), examples, name, lambda function: function)
+
+        def register(function: Function) -> Function:
+            self.commands.append(
+                Command(
+                    name=name or function.__name__,
+                    params=[*params, _JSON],
+                    help=function.__doc__,
+                    examples=examples,
+                    callback=lambda json, **values: _answer(function(**values), as_json=json),
+                )
+            )
+            return function
+
+        return register
 
     def stack_command(
         self, *params: click.Parameter, examples: Sequence[str], name: str | None = None
     ) -> Callable[[Function], Function]:
         """Register a function that is given the chosen deployment before the values."""
 
-        def connected(function: Callable[..., Any]) -> Callable[..., Any]:
-            def run(*, stage: str | None, profile: str | None, region: str | None, **values: Any):  # type: ignore[no-untyped-def]
+        def register(function: Function) -> Function:
+            def connected(
+                stage: str | None, profile: str | None, region: str | None, **values: Any
+            ) -> Any:
                 return function(connect(stage, profile, region), **values)
 
-            return run
-
-        return self._register((*params, *_PLACE, _JSON), examples, name, connected)
-
-    def _register(
-        self,
-        params: Sequence[click.Parameter],
-        examples: Sequence[str],
-        name: str | None,
-        wrap: Callable[[Callable[..., Any]], Callable[..., Any]],
-    ) -> Callable[[Function], Function]:
-        def register(function: Function) -> Function:
-            run = wrap(function)
-            self.commands.append(
-                Command(
-                    name=name or function.__name__,
-                    params=list(params),
-                    help=function.__doc__,
-                    examples=examples,
-                    callback=lambda json, **values: _answer(run(**values), as_json=json),
-                )
-            )
+            connected.__doc__ = function.__doc__
+            named = name or function.__name__
+            self.command(*params, *_PLACE, examples=examples, name=named)(connected)
             return function
 
         return register
