@@ -33,25 +33,19 @@ class SourceOptions(Frozen):
     text: str = Field(
         description='attribute names in braces, at least one, such as "{title}\\n\\n{body}"'
     )
-    type_attribute: Attribute | None = Field(
-        None, description="the attribute that holds the document type"
-    )
+    type_attribute: Attribute | None = Field(None, description="holds the document type")
     default_type: str = Field("document", min_length=1, description="a document type")
     metadata: dict[MetadataField, MetadataType] = Field(
         {},
         description="attributes of letters, digits, _ and -, each with its type keyword, text,"
         " long, double, boolean or date",
     )
-    priority_attribute: Attribute | None = Field(
-        None, description="the attribute that holds high, normal or bulk"
-    )
+    priority_attribute: Attribute | None = Field(None, description="holds high, normal or bulk")
     skip_attribute: Attribute | None = Field(
-        None, description="the attribute that, when true, keeps a document out of the index"
+        None, description="if true, the document is not indexed"
     )
     ordering: Ordering = Ordering.PARALLEL
-    targets: tuple[Name, ...] = Field(
-        ("default",), min_length=1, description="a list of names under targets"
-    )
+    targets: tuple[Name, ...] = Field(("default",), min_length=1, description="a list of targets")
 
 
 class SourceSettings(SourceOptions):
@@ -66,9 +60,7 @@ class BreakerSettings(Frozen):
     """When a target's breakers open, and when they try again."""
 
     window_seconds: int = Field(60, ge=10, le=3600)
-    least_requests: int = Field(
-        10, ge=1, le=10_000, description="...; fewer in a window open no breaker"
-    )
+    least_requests: int = Field(10, ge=1, le=10_000, description="...; fewer open no breaker")
     failure_ratio: float = Field(
         0.5, gt=0, le=1, description="...: the share of failures that opens it"
     )
@@ -78,9 +70,7 @@ class BreakerSettings(Frozen):
         description="a list of delays, 1 to 86400 each, from opening to the first probe and from"
         " probe to probe; the last one repeats, and probes go out once a minute at most",
     )
-    lane_seconds: float = Field(
-        60, ge=1, le=3600, description="...: from one lane that reopens to the next"
-    )
+    lane_seconds: float = Field(60, ge=1, le=3600, description="...: from one lane to the next")
 
 
 class TargetOptions(Frozen):
@@ -90,25 +80,14 @@ class TargetOptions(Frozen):
     base_url: str | None = Field(
         None, description="an https address (http only for localhost); azure and compatible need it"
     )
-    api_version: str | None = Field(
-        None, min_length=1, description="the API version of azure, such as 2024-10-21"
-    )
-    model: str = Field(
-        min_length=1, description="the provider's model name, such as text-embedding-3-small"
-    )
-    chunk_tokens: int = Field(
-        400, ge=16, description="..., at most what the provider takes as one input"
-    )
+    api_version: str | None = Field(None, min_length=1, description="of azure, such as 2024-10-21")
+    model: str = Field(min_length=1, description="such as text-embedding-3-small")
+    chunk_tokens: int = Field(400, ge=16, description="..., at most one input of the provider")
     max_chunks: int = Field(1000, ge=1, le=10_000)
     tokens_per_request: int | None = Field(
         None, ge=16, description="..., at most what the provider takes; left out: as much"
     )
-    max_entry_mb: int = Field(
-        10,
-        ge=1,
-        le=100,
-        description="...; OpenSearch Service takes 10 on small instances, 100 on others",
-    )
+    max_entry_mb: int = Field(10, ge=1, le=100, description="...; small search instances take 10")
     requests_per_minute: int | None = Field(
         None, ge=1, description="the account's limit at the provider, where it sends no headers"
     )
