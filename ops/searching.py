@@ -93,7 +93,7 @@ def find(
 ) -> "list[Hit]":
     """Embed the query and return the nearest documents."""
     from functions.adapters.opensearch_http import OpenSearchError
-    from functions.adapters.opensearch_search import search
+    from functions.adapters.opensearch_index import search
     from functions.adapters.providers import make_embedder
     from functions.adapters.secret import ApiKey
     from functions.core.failure import FailureError

@@ -1,15 +1,22 @@
-"""The control item of each target, in the ledger's table. Every change is one conditional write."""
+"""The control item of each target, in the ledger's table. Every change is one conditional write.
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+A cooldown, from the first 429 to the request that passes:
+
+    cool(after=0)       claim            cool(after=1)      claim          warm(after=2)
+    throttles = 1       one worker       throttles = 2      one worker     all of it is removed
+    |--- until_ms ----->|-- its request->|--- until_ms ---->|-- passes --->|
+"""
+
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
+from pydantic import TypeAdapter, ValidationError
 
 from functions.adapters.dynamodb_values import from_dynamodb, to_dynamodb
 from functions.adapters.store_errors import store_failures
-from functions.core.breaker import Breaker, Circuit
+from functions.core.breaker import Breaker
 from functions.core.control import Control, Cooldown
 from functions.core.failure import Failure, FailureError, FailureKind, Part
 from functions.core.names import CONTROL_PREFIX
@@ -17,9 +24,19 @@ from functions.core.names import CONTROL_PREFIX
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-# No target may have this name: a document's row key begins with its target.
+CONTROL = TypeAdapter(Control)
 COUNTS = ("window_ms", "successes", "failures")
 STATE = tuple(field.name for field in fields(Breaker) if field.name not in COUNTS)
+# Every change of a breaker changes one of these.
+IDENTITY = ("state", "since_ms", "due_ms")
+COOLDOWN = tuple(f"cooldown_{field.name}" for field in fields(Cooldown))
+
+NO_COOLDOWN = "attribute_not_exists(cooldown_throttles)"
+SAME_THROTTLES = "cooldown_throttles = :after"
+ENDS_EARLIER = "cooldown_until_ms < :until"
+COOLDOWN_IS_OVER = "cooldown_until_ms <= :now"
+NO_CLAIM = "attribute_not_exists(cooldown_claimed_until_ms)"
+CLAIM_IS_OVER = "cooldown_claimed_until_ms <= :now"
 
 
 class DynamoDbControl:
@@ -30,8 +47,8 @@ class DynamoDbControl:
         self._table = table
 
     def read(self, target: str) -> Control:
-        """Return the item, or an untroubled one; raise a FailureError where it is unreadable."""
-        with self._failures("reading"):
+        """Return the item, or a new one; raise a FailureError where it is unreadable."""
+        with store_failures(f"reading the control item in table {self._table}"):
             answer = self._client.get_item(
                 TableName=self._table, Key=_key(target), ConsistentRead=True
             )
@@ -43,13 +60,15 @@ class DynamoDbControl:
         """Add to the counts of a window, a newer one from zero; return the breaker."""
         window, passed, failed = (f"{part}_{name}" for name in COUNTS)
         values = {":window": window_ms, ":passed": successes, ":failed": failures}
-        add = (f"ADD {passed} :passed, {failed} :failed", f"{window} = :window")
-        start = (
+        is_same, is_first = f"{window} = :window", f"attribute_not_exists({window})"
+        is_newer = f"{window} < :window"
+        add = (f"ADD {passed} :passed, {failed} :failed", is_same)
+        begin = (
             f"SET {window} = :window, {passed} = :passed, {failed} = :failed",
-            f"attribute_not_exists({window}) OR {window} < :window",
+            f"{is_first} OR {is_newer}",
         )
         # The third: another worker has begun the window between the first two.
-        for change, condition in (add, start, add):
+        for change, condition in (add, begin, add):
             stored = self._update(target, change, condition, values)
             if stored is not None:
                 return stored.breaker(part)
@@ -61,32 +80,21 @@ class DynamoDbControl:
         change = "SET " + ", ".join(f"{part}_{name} = :{name}" for name in STATE)
         condition = f"attribute_not_exists({part}_state)"
         if before.since_ms:
-            # Every change of a breaker moves one of these.
-            condition = " AND ".join(
-                f"{part}_{name} = :before_{name}" for name in ("state", "since_ms", "due_ms")
-            )
-            values |= {
-                ":before_state": str(before.state),
-                ":before_since_ms": before.since_ms,
-                ":before_due_ms": before.due_ms,
-            }
+            condition = " AND ".join(f"{part}_{name} = :before_{name}" for name in IDENTITY)
+            values |= {f":before_{name}": _plain(getattr(before, name)) for name in IDENTITY}
         return self._update(target, change, condition, values) is not None
 
     def cool(self, target: str, *, until_ms: int, after: int) -> Cooldown:
         """Note a throttled request: no worker asks before then; return the cooldown."""
-        raise_it = (
+        begin_or_raise = (
             "SET cooldown_until_ms = :until, cooldown_throttles ="
             " if_not_exists(cooldown_throttles, :none) + :one REMOVE cooldown_claimed_until_ms",
-            "attribute_not_exists(cooldown_throttles)"
-            " OR (cooldown_throttles = :after AND cooldown_until_ms < :until)",
+            f"{NO_COOLDOWN} OR ({SAME_THROTTLES} AND {ENDS_EARLIER})",
             {":until": until_ms, ":after": after, ":none": 0, ":one": 1},
         )
-        lengthen = (
-            "SET cooldown_until_ms = :until",
-            "cooldown_until_ms < :until",
-            {":until": until_ms},
-        )
-        for change, condition, values in (raise_it, lengthen):
+        # Another worker was throttled at the same time, and has raised it already.
+        lengthen = ("SET cooldown_until_ms = :until", ENDS_EARLIER, {":until": until_ms})
+        for change, condition, values in (begin_or_raise, lengthen):
             stored = self._update(target, change, condition, values)
             if stored is not None:
                 return stored.cooldown
@@ -95,24 +103,19 @@ class DynamoDbControl:
     def claim(self, target: str, *, now_ms: int, until_ms: int) -> bool:
         """Be the one worker that asks after a cooldown, until it knows more; return whether."""
         change = "SET cooldown_claimed_until_ms = :until"
-        condition = (
-            "cooldown_until_ms <= :now AND (attribute_not_exists(cooldown_claimed_until_ms)"
-            " OR cooldown_claimed_until_ms <= :now)"
-        )
+        condition = f"{COOLDOWN_IS_OVER} AND ({NO_CLAIM} OR {CLAIM_IS_OVER})"
         values = {":now": now_ms, ":until": until_ms}
         return self._update(target, change, condition, values) is not None
 
     def warm(self, target: str, *, after: int) -> None:
         """End the cooldown that had so many throttles: a request has passed."""
-        names = [f"cooldown_{field.name}" for field in fields(Cooldown)]
-        condition = "cooldown_throttles = :after"
-        self._update(target, f"REMOVE {', '.join(names)}", condition, {":after": after})
+        self._update(target, f"REMOVE {', '.join(COOLDOWN)}", SAME_THROTTLES, {":after": after})
 
     def _update(
         self, target: str, change: str, condition: str, values: Mapping[str, Any]
     ) -> Control | None:
         """Change the item; return it, or None where the condition does not hold."""
-        with self._failures("writing"):
+        with store_failures(f"writing the control item in table {self._table}"):
             try:
                 answer = self._client.update_item(
                     TableName=self._table,
@@ -128,47 +131,23 @@ class DynamoDbControl:
                 return None
         return _control(answer["Attributes"])
 
-    @contextmanager
-    def _failures(self, doing: str) -> Iterator[None]:
-        with store_failures(f"{doing} the control item in table {self._table}"):
-            yield
-
 
 def _key(target: str) -> Any:
     return {"row_key": {"S": f"{CONTROL_PREFIX}/{target}"}}
 
 
 def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, Circuit) else value
+    return str(value) if isinstance(value, str) else value
 
 
 def _control(item: Mapping[str, Any]) -> Control:
+    """Read each attribute into the part that its name begins with."""
+    parts: dict[str, dict[str, Any]] = {}
+    for name, value in from_dynamodb(item).items():
+        part, _, field = name.partition("_")
+        parts.setdefault(part, {})[field] = value
     try:
-        values = from_dynamodb(item)
-        return Control(
-            provider=_breaker(_part(values, Part.PROVIDER)),
-            index=_breaker(_part(values, Part.INDEX)),
-            cooldown=Cooldown(**{n: int(v) for n, v in _part(values, "cooldown").items()}),
-        )
-    except (TypeError, ValueError) as error:
-        message = f"the control item holds what nobody wrote: {error}"
+        return CONTROL.validate_python(parts)
+    except ValidationError as error:
+        message = f"the control item cannot be read: {error.errors()[0]['msg']}"
         raise FailureError(Failure(FailureKind.STORE_UNAVAILABLE, message)) from error
-
-
-def _part(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    start = f"{prefix}_"
-    return {
-        name.removeprefix(start): value for name, value in values.items() if name.startswith(start)
-    }
-
-
-def _breaker(values: Mapping[str, Any]) -> Breaker:
-    given = dict(values)
-    if "state" in given:
-        given["state"] = Circuit(given["state"])
-    numbers = {
-        name: int(value)
-        for name, value in given.items()
-        if name in COUNTS or name in ("since_ms", "probes", "due_ms", "lanes")
-    }
-    return Breaker(**given | numbers)

@@ -66,10 +66,10 @@ class LambdaProber:
         if "FunctionError" in answer:
             kind = body.get("errorType", "") if isinstance(body, dict) else ""
             return _all(parts, f"the probe ended in an error: {kind or answer['FunctionError']}")
-        return {part: _told(body, part) for part in parts}
+        return {part: _failure_of(body, part) for part in parts}
 
 
-def _told(body: Any, part: Part) -> str | None:
+def _failure_of(body: Any, part: Part) -> str | None:
     if not isinstance(body, dict) or part not in body:
         return "the probe's answer cannot be read"
     return None if body[part] is None else str(body[part])

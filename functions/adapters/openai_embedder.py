@@ -9,8 +9,7 @@ import openai
 import orjson
 
 from functions.adapters.openai_limits import LIMITS, can_shorten
-from functions.adapters.rate_limit_headers import allowance
-from functions.adapters.retry_after import retry_after_seconds
+from functions.adapters.provider_headers import allowance, retry_after_seconds
 from functions.core.failure import (
     Failure,
     FailureError,

@@ -92,5 +92,5 @@ def _refused(status: int, answer: Any) -> OpenSearchError:
     if isinstance(error, dict):
         return OpenSearchError(status, str(error.get("type")), str(error.get("reason")))
     # What stands before OpenSearch on AWS has a form of its own: {"Message": "User: ..."}.
-    told = error or body.get("Message") or body.get("message") or "no reason given"
-    return OpenSearchError(status, "error", str(told)[:200])
+    reason = error or body.get("Message") or body.get("message") or "no reason given"
+    return OpenSearchError(status, "error", str(reason)[:200])

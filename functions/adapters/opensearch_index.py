@@ -1,4 +1,4 @@
-"""The k-NN index: entries written in bulk under external versions, read back for reuse."""
+"""The k-NN index: entries written in bulk under external versions, read back, and searched."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,8 +8,8 @@ import numpy as np
 import orjson
 
 from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp, segment, unavailable
-from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult, Written
-from functions.core.entry_shape import REUSE_FIELDS, SUMMARY_FIELDS, body, stored
+from functions.core.entry import Entry, Hit, StoredEntry, Tombstone, WriteResult, Written
+from functions.core.entry_shape import REUSE_FIELDS, SUMMARY_FIELDS, body, hit, nearest, stored
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import EntryId
 
@@ -106,6 +106,20 @@ class OpenSearchIndex:
             # The reason of a refused body may quote the document: only its type is kept.
             reason = f"OpenSearch answered 400 {error.kind}" if error.status == 400 else str(error)
             raise FailureError(Failure(kind, reason)) from error
+
+
+def search(
+    http: OpenSearchHttp,
+    alias: str,
+    vector: "Vector",
+    *,
+    most: int = 10,
+    metadata: Mapping[str, Any] | None = None,
+) -> list[Hit]:
+    """Return the nearest documents, best first."""
+    query = nearest(vector, most=most, metadata=metadata or {})
+    answer = http.call("POST", f"{segment(alias)}/_search", query)
+    return [hit(found) for found in answer["hits"]["hits"]]
 
 
 def _refuse_errors(docs: Sequence[Mapping[str, Any]]) -> None:

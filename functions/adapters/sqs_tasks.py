@@ -52,11 +52,11 @@ class SqsTasks:
         by_url: dict[str | None, list[tuple[Message, int]]] = {}
         for message, seconds in messages:
             by_url.setdefault(self._url_by_name.get(message.queue), []).append((message, seconds))
-        unheard = [message for message, _ in by_url.pop(None, [])]
+        unchanged = [message for message, _ in by_url.pop(None, [])]
         for url, mine in by_url.items():
             for batch in batches(mine, MAX_BATCH):
-                unheard += self._hide(url or "", batch)
-        return unheard
+                unchanged += self._hide(url or "", batch)
+        return unchanged
 
     def waiting(self, target: str) -> dict[str, int]:
         """Return how many messages wait in each queue of a target, hidden ones not counted."""

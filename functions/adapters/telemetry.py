@@ -91,5 +91,5 @@ class PowertoolsTelemetry:
             self._metrics.add_metric(name=metric, unit=unit or MetricUnit.Count, value=value)
 
     def unexpected(self, error: Exception) -> None:
-        """Log an error that nobody has foreseen, with its stack."""
+        """Log an error that no adapter has classified, with its stack."""
         self._logger.error("unexpected_error", exc_info=error)

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from functions.breaker.reconcile import steps, switch, wanted
-from functions.core.breaker import Breaker, advanced, needs_probe, probed
-from functions.core.breaker_log import log_transition
+from functions.core.breaker import Breaker, advanced, log_transition, needs_probe, probed
 from functions.core.control import Control
 from functions.core.failure import FailureError, Part
 from functions.core.ports import Clock, ControlStore, Mappings, Prober, Telemetry

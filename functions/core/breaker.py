@@ -6,8 +6,13 @@ any state --a person--> paused --a person--> reopening
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
+from functions.core.failure import Part
 from functions.core.settings import BreakerSettings
+
+if TYPE_CHECKING:
+    from functions.core.ports import Telemetry
 
 
 class Circuit(StrEnum):
@@ -129,6 +134,14 @@ def resumed(
     """Let the lanes come back at a person's wish, as if no probe had failed."""
     back = reopening(breaker, reason=reason, now_ms=now_ms, settings=settings, jitter=jitter)
     return replace(back, probes=0, is_logged=False)
+
+
+def log_transition(telemetry: "Telemetry", target: str, part: Part, breaker: Breaker) -> None:
+    """Log and count that a breaker has changed its state."""
+    telemetry.event(breaker.state.event, target=target, part=str(part), reason=breaker.reason)
+    telemetry.count("BreakerTransitions")
+    if breaker.state is Circuit.OPEN:
+        telemetry.count("BreakerOpened")
 
 
 def _enter(

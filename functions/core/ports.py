@@ -238,4 +238,4 @@ class Telemetry(Protocol):
         """Add to a metric."""
 
     def unexpected(self, error: Exception) -> None:
-        """Log an error that nobody has foreseen, with its stack."""
+        """Log an error that no adapter has classified, with its stack."""

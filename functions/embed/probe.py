@@ -21,16 +21,16 @@ def probe(
         Part.PROVIDER: lambda: _embed(embedder),
         Part.INDEX: lambda: _write(index, clock()),
     }
-    return {part: _told(tries[Part(part)]) for part in parts}
+    return {part: _failure_of(tries[Part(part)]) for part in parts}
 
 
-def _told(attempt: Callable[[], Failure | None]) -> str | None:
+def _failure_of(attempt: Callable[[], Failure | None]) -> str | None:
     try:
         failure = attempt()
     except FailureError as error:
         failure = error.failure
     except Exception as error:  # noqa: BLE001
-        # The other part is to be heard, too.
+        # The other part is tried all the same.
         return f"unexpected {type(error).__name__}: {error}"
     # Throttling is an answer, and the cooldown knows what to do with it.
     if failure is None or failure.kind is FailureKind.THROTTLED:

@@ -1,8 +1,37 @@
 """Creates the index behind its alias, or brings the existing one up to this version's fields."""
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from functions.index_setup.mapping import IndexSpec, MisfitError, check_fit, index_body
+from functions.core.entry_shape import properties
+from functions.core.settings import MetadataType
+
+Fields = Mapping[str, Mapping[str, Any]]
+
+
+class MisfitError(Exception):
+    """The existing index holds something else than what the target asks for."""
+
+
+@dataclass(frozen=True)
+class IndexSpec:
+    """The index that a target needs."""
+
+    alias: str
+    model: str
+    dimensions: int
+    metadata: Mapping[str, MetadataType]
+    shards: int = 1
+    replicas: int = 0
+
+    @property
+    def index(self) -> str:
+        return f"{self.alias}-1"
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        return properties(dimensions=self.dimensions, metadata=self.metadata)
 
 
 class IndexAdmin(Protocol):
@@ -39,3 +68,55 @@ def ensure_index(spec: IndexSpec, admin: IndexAdmin) -> str:
             "index name, and fill it from the sources"
         )
     return done
+
+
+def index_body(spec: IndexSpec) -> dict[str, Any]:
+    """Describe a new index."""
+    return {
+        "settings": {
+            "index": {
+                "knn": True,
+                "number_of_shards": spec.shards,
+                "number_of_replicas": spec.replicas,
+            }
+        },
+        "aliases": {spec.alias: {"is_write_index": True}},
+        "mappings": {
+            "dynamic": False,
+            "_meta": {"model": spec.model, "dimensions": spec.dimensions},
+            "properties": spec.properties,
+        },
+    }
+
+
+def check_fit(spec: IndexSpec, mapping: Mapping[str, Any]) -> None:
+    """Refuse an index with vectors of another model, or with fields of other types."""
+    existing = dict(_walk(mapping.get("properties", {})))
+    wanted = dict(_walk(spec.properties))
+    [vector] = [path for path, field in wanted.items() if "dimension" in field]
+    dimensions = existing.get(vector, {}).get("dimension")
+    if dimensions != spec.dimensions:
+        raise MisfitError(
+            f"index {spec.alias} holds vectors of {dimensions} dimensions, the target asks for "
+            f"{spec.dimensions}: give the new model a target of its own, or another index name"
+        )
+    model = mapping.get("_meta", {}).get("model")
+    if model != spec.model:
+        raise MisfitError(
+            f"index {spec.alias} holds vectors of model {model}, the target asks for "
+            f"{spec.model}: give the new model a target of its own, or another index name"
+        )
+    for path, field in wanted.items():
+        found, kind = existing.get(path, field).get("type"), field.get("type")
+        if found != kind:
+            raise MisfitError(
+                f"index {spec.alias} has field {path} as {found}, the target asks for {kind}: use "
+                "another field name, or another index name"
+            )
+
+
+def _walk(fields: Fields, prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield every field with its path; an object has no type, and fields of its own."""
+    for name, field in fields.items():
+        yield prefix + name, field
+        yield from _walk(field.get("properties", {}), f"{prefix}{name}.")

@@ -14,8 +14,7 @@ from functions.adapters.telemetry import make_logger
 from functions.core.failure import FailureError
 from functions.core.ports import InvocationContext
 from functions.core.settings import IndexSetupSettings, MetadataType
-from functions.index_setup.ensure import ensure_index
-from functions.index_setup.mapping import IndexSpec
+from functions.index_setup.ensure import IndexSpec, ensure_index
 
 logger = make_logger("index_setup")
 
@@ -49,7 +48,7 @@ class Request(BaseModel):
 
 
 def lambda_handler(event: dict[str, Any], context: InvocationContext) -> None:
-    """Create or check the index, and tell CloudFormation."""
+    """Create or check the index, and answer CloudFormation."""
     reason = "done"
     physical_id = event.get("PhysicalResourceId") or event["LogicalResourceId"]
     succeeded = True

@@ -12,13 +12,11 @@ import pytest
 
 from functions.adapters.opensearch_admin import OpenSearchAdmin
 from functions.adapters.opensearch_http import OpenSearchHttp
-from functions.adapters.opensearch_index import OpenSearchIndex
-from functions.adapters.opensearch_search import search
+from functions.adapters.opensearch_index import OpenSearchIndex, search
 from functions.core.entry import Chunk, Entry, Hit, Tombstone
 from functions.core.identity import DocumentId
 from functions.core.ports import VectorIndex
-from functions.index_setup.ensure import ensure_index
-from functions.index_setup.mapping import IndexSpec
+from functions.index_setup.ensure import IndexSpec, ensure_index
 from local.aws_client import REGION
 from local.memory.index import MemoryIndex
 from tests.builders import NOW_MS

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from functions.adapters.openai_embedder import OpenAiEmbedder
-from functions.adapters.opensearch_search import search
+from functions.adapters.opensearch_index import search
 from functions.embed.handler import lambda_handler
 from functions.enqueue.handler import lambda_handler as enqueue
 from local.model.faults import Fault, FaultKind

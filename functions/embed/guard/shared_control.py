@@ -5,8 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from functions.core.breaker import Breaker, opened
-from functions.core.breaker_log import log_transition
+from functions.core.breaker import Breaker, log_transition, opened
 from functions.core.control import Control, Cooldown
 from functions.core.failure import FailureError, Part
 from functions.core.ports import Clock, ControlStore, Telemetry

@@ -9,8 +9,7 @@ from functions.adapters.opensearch_admin import OpenSearchAdmin
 from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp
 from functions.adapters.opensearch_index import OpenSearchIndex
 from functions.core.entry import Written
-from functions.index_setup.ensure import ensure_index
-from functions.index_setup.mapping import IndexSpec, MisfitError, index_body
+from functions.index_setup.ensure import IndexSpec, MisfitError, ensure_index, index_body
 from tests.contract.index_engines import entry
 
 pytestmark = [pytest.mark.engines, pytest.mark.timeout(600)]

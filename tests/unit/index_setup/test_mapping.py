@@ -4,7 +4,7 @@ from typing import Any
 
 from functions.core.entry_shape import properties
 from functions.core.settings import MetadataType
-from functions.index_setup.mapping import IndexSpec, index_body
+from functions.index_setup.ensure import IndexSpec, index_body
 
 SPEC = IndexSpec(
     alias="articles",

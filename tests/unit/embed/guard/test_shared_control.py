@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 
 from functions.core.breaker import Breaker, Circuit
+from functions.core.control import Control, Cooldown
 from functions.core.failure import Part
+from functions.embed.guard.shared_control import SharedControl
 from local.memory.control import MemoryControl
 from tests.builders import NOW_MS
 from tests.unit.embed.guard.worker import ANSWER, DOWN, NO_KEY, Worker
@@ -76,3 +78,70 @@ def test_unreadable_item_stops_nobody(worker: Worker) -> None:
     assert len(worker.embedder.asked) == 22
     assert worker.events() == ["control_unreadable"] * 2
     assert worker.telemetry.metrics["ControlUnreadable"] == 2
+
+
+OPEN = Breaker(Circuit.OPEN, "down", NOW_MS)
+
+
+def view_of(worker: Worker) -> SharedControl:
+    return SharedControl(
+        worker.target, worker.control, worker.telemetry, worker.clock, jitter=lambda: 0.0
+    )
+
+
+def test_item_is_read_at_most_every_two_seconds(worker: Worker) -> None:
+    """R25: a run of many requests costs few reads."""
+    shared = view_of(worker)
+    shared.now()
+    worker.set_provider(OPEN)
+
+    worker.clock.advance(1.9)
+    before = shared.now().provider
+    worker.clock.advance(0.1)
+
+    assert (before, shared.now().provider) == (Breaker(), OPEN)
+
+
+def test_forgotten_item_is_read_at_once(worker: Worker) -> None:
+    """R23: after a wait for another worker's request, its result is seen."""
+    shared = view_of(worker)
+    shared.now()
+    worker.set_provider(OPEN)
+
+    shared.forget()
+
+    assert shared.now().provider == OPEN
+
+
+def test_clock_that_went_back_reads_anew(worker: Worker) -> None:
+    """R25: what was read in the future would be trusted for as long as it is ahead."""
+    shared = view_of(worker)
+    shared.now()
+    worker.set_provider(OPEN)
+
+    worker.clock.advance(-60)
+
+    assert shared.now().provider == OPEN
+
+
+def test_worker_without_the_item_keeps_only_its_own_cooldown(worker: Worker) -> None:
+    """R23 R25: no breaker stops it, but it does not ask while it is throttled."""
+    shared = view_of(worker)
+    worker.set_provider(OPEN)
+    shared.now()
+    shared.cool(seconds=9)
+    worker.control.is_down = True
+    worker.clock.advance(3)
+
+    known = shared.now()
+
+    assert known == Control(cooldown=Cooldown(NOW_MS + 9_000, throttles=1))
+    assert shared.claim(seconds=1)
+    assert shared.count(Part.INDEX, window_ms=0, successes=1, failures=1) is None
+
+
+def test_reason_of_a_breaker_is_cut(worker: Worker) -> None:
+    """R25: a provider may answer with a page of HTML."""
+    view_of(worker).open(Part.PROVIDER, Breaker(), "x" * 1000)
+
+    assert worker.provider.reason == "x" * 300

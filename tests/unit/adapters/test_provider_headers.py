@@ -2,7 +2,7 @@
 
 import pytest
 
-from functions.adapters.rate_limit_headers import DEFAULT_RESET_SECONDS, allowance
+from functions.adapters.provider_headers import DEFAULT_RESET_SECONDS, allowance
 from functions.core.ports import Allowance, Budget
 
 

@@ -1,11 +1,13 @@
-"""What a provider still takes of this minute, from the headers of its answers.
+"""What a provider's headers say: how much it still takes, and when it may be asked again.
 
-OpenAI writes "6m0s" and "20ms", others plain seconds, nothing or something else: what cannot
-be read is as if it were absent.
+OpenAI writes "6m0s" and "20ms", others plain seconds, a date, nothing or something else: what
+cannot be read is as if it were absent.
 """
 
 import re
+import time
 from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from math import isfinite
 
 from functions.core.ports import Allowance, Budget
@@ -22,6 +24,16 @@ DEFAULT_RESET_SECONDS = 10.0
 def allowance(headers: Mapping[str, str]) -> Allowance:
     """Read the limits on requests and on tokens."""
     return Allowance(_budget(headers, "requests"), _budget(headers, "tokens"))
+
+
+def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds to wait; None where the headers do not say, or not in a known form."""
+    milliseconds = _number(headers.get("retry-after-ms", ""))
+    if milliseconds is not None:
+        return max(0.0, milliseconds / 1000)
+    given = headers.get("retry-after", "")
+    seconds = _number(given)
+    return _until(given) if seconds is None else max(0.0, seconds)
 
 
 def _budget(headers: Mapping[str, str], what: str) -> Budget | None:
@@ -50,6 +62,13 @@ def _seconds(text: str) -> float | None:
     if seconds is None or not 0 <= seconds <= LONGEST_SECONDS:
         return None
     return seconds
+
+
+def _until(date: str) -> float | None:
+    try:
+        return max(0.0, parsedate_to_datetime(date).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return None
 
 
 def _number(text: str) -> float | None:

@@ -1,0 +1,199 @@
+"""Paying for a load: what is known is reused, what was paid is kept, and what is missing ends."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from functions.core.document import Document
+from functions.core.entry import Chunk, Entry
+from functions.core.failure import Failure, FailureError, FailureKind, RefusedRequestError
+from functions.core.identity import DocumentId, RowKey
+from functions.embed.ending import Failed, Untouched
+from functions.embed.job import Job, Prepared
+from functions.embed.payment import Payment
+from functions.embed.run_time import RunTime
+from local.memory.index import MemoryIndex
+from local.memory.ledger import MemoryStash
+from local.memory.runtime import MemoryTelemetry
+from tests.builders import NOW_MS, changed, make_message, make_row, make_target, make_task
+from tests.fake_embedder import REFUSED, FakeEmbedder
+
+if TYPE_CHECKING:
+    from functions.core.entry import Vector
+
+DOWN = Failure(FailureKind.PROVIDER_ERROR, "503")
+TIME = RunTime(lambda: 100.0, 120.0)
+
+
+class Till:
+    """A payment with memory around it."""
+
+    def __init__(
+        self,
+        embedder: FakeEmbedder | None = None,
+        stash: MemoryStash | None = None,
+        **target: Any,
+    ) -> None:
+        self.embedder = embedder or FakeEmbedder()
+        self.index = MemoryIndex(16)
+        self.stash = stash or MemoryStash()
+        self.telemetry = MemoryTelemetry()
+        self.faults: list[Failure] = []
+        self.payment = Payment(
+            embedder=self.embedder,
+            index=self.index,
+            stash=self.stash,
+            telemetry=self.telemetry,
+            target=make_target(**target),
+            is_failing=lambda: False,
+            misconfigured=self.faults.append,
+        )
+
+
+def prepared(name: str, *texts: str, **row: Any) -> Prepared:
+    """Prepare a document whose chunks have their texts as hashes."""
+    task = make_task(document_id=DocumentId(name))
+    job = Job(make_message(task), task, changed(make_row(task=task), **row))
+    return Prepared(job, Document("".join(texts), "article"), f"hash of {name}", texts, texts)
+
+
+def indexed(name: str, *texts: str) -> Entry:
+    chunks = tuple(Chunk(text, text, vector(7)) for text in texts)
+    return Entry("articles", DocumentId(name), 1, "old", "article", {}, chunks, NOW_MS)
+
+
+def vector(first: float) -> "Vector":
+    return np.array([first, *[1.0] * 15], dtype=np.float32)
+
+
+def test_chunk_of_several_documents_is_paid_once() -> None:
+    """R06: whichever of them asks first."""
+    till = Till()
+
+    paid, unpaid = till.payment.pay([prepared("a", "x", "y"), prepared("b", "y")], TIME)
+
+    assert till.embedder.requests == [["x", "y"]]
+    assert [sorted(one.vectors) for one in paid] == [["x", "y"], ["y"]]
+    assert unpaid == {}
+    assert till.telemetry.metrics["ChunksPaid"] == 2
+    assert till.telemetry.metrics["ChunksReused"] == 1
+
+
+def test_vectors_of_the_index_and_the_stash_are_not_paid_again() -> None:
+    """R06 R13: only the chunk that neither has is asked for."""
+    till = Till()
+    till.index.write([indexed("a", "in the index")], searchable_now=True)
+    load = prepared("a", "in the index", "in the stash", "new", stashed=True)
+    till.stash.write(load.job.key, {"in the stash": vector(9)})
+
+    [paid], _ = till.payment.pay([load], TIME)
+
+    assert till.embedder.requests == [["new"]]
+    assert [paid.vectors[name][0] for name in ("in the index", "in the stash")] == [7, 9]
+
+
+def test_stash_of_a_row_that_has_none_is_not_read() -> None:
+    """R13: the happy path costs no call to S3."""
+    till = Till()
+    load = prepared("a", "x")
+    till.stash.write(load.job.key, {"x": vector(9)})
+
+    till.payment.pay([load], TIME)
+
+    assert till.embedder.requests == [["x"]]
+
+
+def test_document_that_fails_keeps_what_was_paid_for_it() -> None:
+    """R13 R27: stashed for the next attempt, and indexable if there is none."""
+    till = Till(FakeEmbedder(failures=[None, DOWN]), tokens_per_request=16)
+    load = prepared("a", "first chunk", "second chunk")
+
+    paid, unpaid = till.payment.pay([load], TIME)
+
+    one = unpaid[load.job.key]
+    assert paid == []
+    assert one.ending == Failed(DOWN, "hash of a", stashed=True)
+    assert one.indexable_part is not None
+    assert list(one.indexable_part.vectors) == ["first chunk"]
+    assert list(till.stash.read(load.job.key)) == ["first chunk"]
+
+
+def test_rejected_chunk_leaves_the_others_searchable() -> None:
+    """R27: a document with one bad chunk is paid, without it."""
+    till = Till()
+
+    [paid], unpaid = till.payment.pay([prepared("a", "good", "poison")], TIME)
+
+    entry = paid.entry(now_ms=NOW_MS)
+    assert ([chunk.text for chunk in entry.chunks], entry.chunks_failed) == (["good"], 1)
+    assert unpaid == {}
+
+
+def test_document_whose_chunks_are_all_rejected_fails() -> None:
+    """R24: there is nothing to index."""
+    till = Till()
+    load = prepared("a", "poison")
+
+    paid, unpaid = till.payment.pay([load, prepared("b", "good")], TIME)
+
+    assert [one.prepared.job.task.document_id for one in paid] == ["b"]
+    assert unpaid[load.job.key].ending == Failed(REFUSED, "hash of a")
+    assert unpaid[load.job.key].indexable_part is None
+
+
+def test_run_without_time_leaves_the_document_untouched() -> None:
+    """R09 R13: nothing was asked, so nothing has failed."""
+    till = Till()
+    load = prepared("a", "x")
+
+    _, unpaid = till.payment.pay([load], RunTime(lambda: 10.0, 120.0))
+
+    assert unpaid[load.job.key].ending == Untouched()
+
+
+def test_setting_that_the_provider_refuses_is_reported_once() -> None:
+    """R24: the breaker opens, and no document fails for it."""
+    till = Till(FakeEmbedder(always=RefusedRequestError(REFUSED)))
+    load = [prepared("a", "x"), prepared("b", "y")]
+
+    _, unpaid = till.payment.pay(load, TIME)
+
+    [fault] = till.faults
+    assert fault.kind is FailureKind.CONFIGURATION
+    assert {one.ending for one in unpaid.values()} == {
+        Failed(fault, "hash of a"),
+        Failed(fault, "hash of b"),
+    }
+
+
+@pytest.mark.parametrize("stashed", [True, False])
+def test_second_run_stashes_before_it_writes(stashed: bool) -> None:
+    """R13: a run that had it before has crashed, and this one may, too."""
+    till = Till()
+    load = prepared("a", "x", stashed=stashed)
+
+    till.payment.pay([load], TIME)
+
+    assert list(till.stash.read(load.job.key)) == (["x"] if stashed else [])
+
+
+def test_stash_that_is_down_only_costs_money() -> None:
+    """R13: reading and writing are logged, and the document goes on."""
+
+    class Broken(MemoryStash):
+        def read(self, key: RowKey) -> Mapping[str, "Vector"]:
+            raise FailureError(Failure(FailureKind.STORE_UNAVAILABLE, f"reading {key}"))
+
+        def write(self, key: RowKey, vectors: Mapping[str, "Vector"]) -> None:
+            raise FailureError(Failure(FailureKind.STORE_UNAVAILABLE, f"{key} {len(vectors)}"))
+
+    till = Till(stash=Broken())
+    load = prepared("a", "x", stashed=True)
+
+    [paid], _ = till.payment.pay([load], TIME)
+
+    assert list(paid.vectors) == ["x"]
+    assert not till.payment.keep(load, paid.vectors)
+    assert [name for name, _ in till.telemetry.events] == ["stash_failed"] * 3
