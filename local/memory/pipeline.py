@@ -8,15 +8,16 @@ from functions.breaker.process import Reconcile
 from functions.core.identity import DocumentId, row_key
 from functions.core.lane import lanes_of, queue_name
 from functions.core.ledger_row import Group, LedgerRow
-from functions.core.ports import Embedder
+from functions.core.ports import Clock, Embedder
 from functions.core.settings import BreakerTarget, Ordering, SourceSettings, TargetSettings
 from functions.embed.build import build_embed
+from functions.embed.process import Embed
 from functions.enqueue.process import Enqueue
 from functions.sweep.build import build_sweep
 from local.memory.control import MemoryControl, MemoryMappings, MemoryProber
 from local.memory.index import HashedEmbedder, MemoryIndex
 from local.memory.ledger import MemoryCursors, MemoryLedger, MemoryStash
-from local.memory.queues import MemoryQueues
+from local.memory.queues import Chance, MemoryQueues
 from local.memory.runtime import MemoryAnnouncer, MemoryTelemetry, MovableClock
 from local.memory.table import MemoryFailedChanges, MemorySource, MemoryTable
 
@@ -36,16 +37,23 @@ class MemoryPipeline:
         embedders: Mapping[str, Embedder] | None = None,
         indexes: Mapping[str, MemoryIndex] | None = None,
         ledger: MemoryLedger | None = None,
+        control: MemoryControl | None = None,
         telemetry: MemoryTelemetry | None = None,
         around: Callable[[Any, set[str]], Any] = lambda adapter, _: adapter,
+        function_clock: Clock | None = None,
+        chance: Chance = lambda _: False,
     ) -> None:
-        """`around` may wrap each adapter: it gets the adapter and the names of its methods."""
+        """`around` may wrap each adapter: it gets the adapter and the names of its methods.
+
+        `function_clock` is what the functions read, `clock` is the time of the queues.
+        """
         self.clock = MovableClock()
+        clock = function_clock or self.clock
         self.telemetry = telemetry or MemoryTelemetry()
         self.ledger = ledger or MemoryLedger()
-        self.control = MemoryControl()
+        self.control = control or MemoryControl()
         self.announcer = MemoryAnnouncer()
-        self.queues = MemoryQueues(self.clock)
+        self.queues = MemoryQueues(self.clock, chance=chance)
         self.tables = {source.name: MemoryTable(source, self.clock) for source in sources}
         self.indexes = indexes or {
             target.name: MemoryIndex(target.dimensions) for target in targets
@@ -57,48 +65,52 @@ class MemoryPipeline:
         self.read = dict.fromkeys(self.tables, 0)
         guarded_ledger = around(self.ledger, {"read", "write", "remove", "listed"})
         queue = around(self.queues, {"send", "hide", "waiting"})
-        control = around(self.control, {"read", "count", "swap", "cool", "claim", "warm"})
+        shared_control = around(self.control, {"read", "count", "swap", "cool", "claim", "warm"})
         announcer = around(self.announcer, {"announce"})
         self.enqueue = Enqueue(
             ledger=guarded_ledger,
             queue=queue,
             telemetry=self.telemetry,
-            clock=self.clock,
+            clock=clock,
             sources={source.name: source for source in sources},
             targets={target.name: target for target in targets},
         )
-        self.embed = {
-            target.name: build_embed(
+        stashes = {target.name: MemoryStash() for target in targets}
+
+        def new_worker(target: TargetSettings) -> Embed:
+            return build_embed(
                 source=around(MemorySource(self.tables), {"read"}),
                 ledger=guarded_ledger,
                 queue=queue,
                 embedder=around(self.embedders[target.name], {"embed"}),
                 index=around(self.indexes[target.name], {"read", "write"}),
-                stash=around(MemoryStash(), {"read", "write"}),
-                control=control,
+                stash=around(stashes[target.name], {"read", "write"}),
+                control=shared_control,
                 announcer=announcer,
                 telemetry=self.telemetry,
-                clock=self.clock,
+                clock=clock,
                 wait=self.clock.advance,
                 jitter=lambda: 0.0,
                 sources=[source for source in sources if target.name in source.targets],
                 target=target,
             )
-            for target in targets
-        }
+
+        # One more process of a target's embed function.
+        self.new_worker = new_worker
+        self.embed = {target.name: new_worker(target) for target in targets}
 
         self.failed_changes = MemoryFailedChanges(self._sources)
         self.sweeper = build_sweep(
             ledger=guarded_ledger,
             queue=queue,
             indexes={n: around(index, {"remove"}) for n, index in self.indexes.items()},
-            control=control,
+            control=shared_control,
             announcer=announcer,
             cursors=MemoryCursors(),
             failed_changes=self.failed_changes,
             enqueue=self.enqueue,
             telemetry=self.telemetry,
-            clock=self.clock,
+            clock=clock,
             wait=self._wait_for_embed,
             targets=targets,
             stuck_hours=24.0,
@@ -107,11 +119,11 @@ class MemoryPipeline:
 
         self.mappings = MemoryMappings()
         self.breaker = Reconcile(
-            control=control,
+            control=shared_control,
             mappings=self.mappings,
             prober=MemoryProber({name: step.probe for name, step in self.embed.items()}),
             telemetry=self.telemetry,
-            clock=self.clock,
+            clock=clock,
             jitter=lambda: 0.0,
             targets=[self._guarded(target) for target in targets],
         )
@@ -138,8 +150,11 @@ class MemoryPipeline:
             end = len(table.stream)
             records = table.stream[self.read[name] : end]
             if records:
-                self.deliver(records)
-                self.read[name] = max(end, self.read[name])
+                failed = set(self.deliver(records))
+                numbers = [record["dynamodb"]["SequenceNumber"] for record in table.stream[:end]]
+                # Lambda comes again from the first record that failed.
+                again = [place for place, number in enumerate(numbers) if number in failed]
+                self.read[name] = min([max(end, self.read[name]), *again])
 
     def run(self, queue: str, most: int = BATCH, seconds: float = RUN_SECONDS) -> int:
         """Run embed once on a batch of a lane; return how many messages it took."""
@@ -171,20 +186,26 @@ class MemoryPipeline:
         """Run everything, moving the clock over every backoff, until no work is left."""
         self.deliver_new()
         for _ in range(MAX_ROUNDS):
-            if self._run_all():
+            if self.run_all():
                 continue
-            if not self._has_work():
+            if not self.has_work():
                 return
-            self._advance_to_next_due()
-            self.reconcile()
-            self.sweep("due")
-            self.sweep("maintenance")
+            self.tick()
         raise RuntimeError(f"work is still left after {MAX_ROUNDS} rounds")
 
-    def _run_all(self) -> bool:
+    def tick(self) -> None:
+        """Move the clock to the next time that something is due, and run the schedules."""
+        self._advance_to_next_due()
+        self.reconcile()
+        self.sweep("due")
+        self.sweep("maintenance")
+
+    def run_all(self) -> bool:
+        """Run embed once on each lane; return whether there was a message."""
         return sum(self.run(name) for name in self.queues.names) > 0
 
-    def _has_work(self) -> bool:
+    def has_work(self) -> bool:
+        """Return whether a row or a message still waits."""
         waiting = (Group.OPEN, Group.PARKED, Group.HEALING)
         has_rows = any(row.group in waiting for row in self.ledger.rows.values())
         return has_rows or any(self.queues.depth(name) for name in self.queues.names)
@@ -203,7 +224,7 @@ class MemoryPipeline:
 
     def _wait_for_embed(self, seconds: float) -> None:
         """Run embed while the sweep waits for its canary."""
-        self._run_all()
+        self.run_all()
         self.clock.advance(seconds)
 
     def row(self, document: str, *, source: str, target: str = "default") -> LedgerRow | None:

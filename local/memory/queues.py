@@ -1,11 +1,14 @@
 """SQS in memory: FIFO groups, deduplication, visibility, receive counts and redrive."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
 from functions.core.ports import Clock, Message
 from functions.core.task import Task
+
+# Given a share of all cases, returns True in that many: what SQS rarely does happens then.
+Chance = Callable[[float], bool]
 
 DEDUPLICATION_MS = 5 * 60 * 1000
 DEAD_LETTERS = "dead-letters"
@@ -36,9 +39,15 @@ class MemoryQueues:
     """The lanes of all targets, each with its dead letters."""
 
     def __init__(
-        self, clock: Clock, *, visibility_seconds: int = 900, max_receive_count: int = 10
+        self,
+        clock: Clock,
+        *,
+        visibility_seconds: int = 900,
+        max_receive_count: int = 10,
+        chance: Chance = lambda _: False,
     ) -> None:
         self._clock = clock
+        self.chance = chance
         self._visibility_ms = visibility_seconds * 1000
         self._max_receive_count = max_receive_count
         self._queues: dict[str, _Queue] = {}
@@ -88,6 +97,8 @@ class MemoryQueues:
                 break
             if held.group is not None and held.group in blocked:
                 continue
+            if held.group is None and self.chance(0.1):
+                continue  # a standard queue keeps no order
             if held.visible_ms > self._clock():
                 # A message in flight blocks its group.
                 blocked.add(held.group or "")
@@ -100,12 +111,17 @@ class MemoryQueues:
     def acknowledge(self, message: Message) -> None:
         """Delete a message, if its receipt is still the last one."""
         queue = self._queues[message.queue]
+        if not queue.is_fifo and self.chance(0.05):
+            return  # a standard queue may deliver a message again after it was deleted
         queue.messages = [h for h in queue.messages if h.receipt != message.receipt_handle]
 
     def hide(self, messages: Sequence[tuple[Message, int]]) -> list[Message]:
         """Hide each message for its seconds; return messages whose visibility was not changed."""
         unchanged = []
         for message, seconds in messages:
+            if self.chance(0.05):
+                unchanged.append(message)
+                continue
             queue = self._queues.get(message.queue)
             for held in queue.messages if queue else ():
                 if held.receipt == message.receipt_handle:
@@ -128,6 +144,10 @@ class MemoryQueues:
     def has_queue(self, target: str, queue: str) -> bool:
         """Return True if the target has a queue of this name."""
         return f"{target}/{queue}" not in self.gone
+
+    def purge(self, name: str) -> None:
+        """Delete all messages of a queue."""
+        self._queues[name].messages.clear()
 
     def depth(self, name: str) -> int:
         """Count the messages of a queue, hidden ones too."""
@@ -169,9 +189,14 @@ class MemoryQueues:
         held.receive_count += 1
         held.visible_ms = self._clock() + self._visibility_ms
         held.receipt = f"{held.message_id}/{held.receive_count}"
-        return Message(
+        message = Message(
             held.message_id, held.receipt, held.body, name, held.receive_count, held.sent_ms
         )
+        if held.group is None and self.chance(0.05):
+            # A standard queue may deliver a message to two receivers, and count it once or twice.
+            held.visible_ms = self._clock()
+            held.receive_count -= self.chance(0.5)
+        return message
 
     def _move_to_dead_letters(self, queue: _Queue, held: _Held) -> None:
         queue.messages.remove(held)

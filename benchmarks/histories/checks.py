@@ -1,0 +1,83 @@
+"""What must hold when a history has settled: each violation as one line."""
+
+from collections.abc import Iterator
+
+from benchmarks.histories.world import KILLER, POISON, World
+from functions.core.entry import Entry
+from functions.core.ledger_row import Status
+from functions.core.task import parse_task
+
+# Below the day after which the sweep takes a document for stuck: no message may be missing.
+LONGEST_WAIT_MS = 20 * 3_600_000
+LOSES_MESSAGES = {"lost lane", "a month passed"}
+ENDED = {Status.COMPLETED, Status.DELETED, Status.SKIPPED}
+
+
+def violations(world: World) -> list[str]:
+    """Compare the table with the index, the ledger, the dead letters and the events."""
+    found = [*_documents(world), *_rows(world), *_events(world), *_dead_letters(world)]
+    if world.control.double_claims:
+        found.append("two workers asked on behalf of all after a cooldown")
+    return found
+
+
+def _documents(world: World) -> Iterator[str]:
+    stored = {item["id"]["S"]: item["body"]["S"] for item in world.table.items.values()}
+    found = {
+        entry.document_id: " ".join(chunk.text for chunk in entry.chunks)
+        for entry in world.pipeline.indexes["default"].entries.values()
+        if isinstance(entry, Entry)
+    }
+    for name in sorted(stored.keys() | found.keys()):
+        wanted = stored.get(name, "")
+        if _is_harmful(wanted):
+            continue  # its last good version stays searchable
+        if wanted and name not in found:
+            yield f"{name}: lost"
+        elif not wanted and name in found:
+            yield f"{name}: deleted, and found"
+        elif wanted != found.get(name, ""):
+            yield f"{name}: stale"
+
+
+def _rows(world: World) -> Iterator[str]:
+    for row in world.pipeline.ledger.rows.values():
+        name = row.task.document_id
+        if row.status in ENDED:
+            waited_ms = (row.outcome.completed_ms or 0) - world.settling_ms
+            if waited_ms > LONGEST_WAIT_MS and not world.faults.keys() & LOSES_MESSAGES:
+                yield f"{name}: waited {waited_ms // 3_600_000} hours after the last fault"
+            continue
+        if not row.status.is_failed:
+            yield f"{name}: ended as {row.status}"
+        elif not _is_harmful(_text(world, name)):
+            yield f"{name}: failed, although its text is harmless: {row.outcome.reason}"
+        elif not row.outcome.reason:
+            yield f"{name}: failed without a reason"
+
+
+def _events(world: World) -> Iterator[str]:
+    events = world.pipeline.announcer.events
+    last = {event.document_id: (event.version, event.status) for event in events}
+    for row in world.pipeline.ledger.rows.values():
+        name = row.task.document_id
+        if name not in last:
+            yield f"{name}: its end was not announced"
+        elif last[name] != (row.task.version, row.status):
+            yield f"{name}: the last event was {last[name]}, the row is {row.status}"
+
+
+def _dead_letters(world: World) -> Iterator[str]:
+    for body in world.pipeline.queues.dead_letters():
+        name = parse_task(body).document_id
+        if name not in world.harmful:
+            yield f"{name}: a dead letter, although its text was always harmless"
+
+
+def _text(world: World, name: str) -> str:
+    item = world.table.get({"id": {"S": name}})
+    return str(item["body"]) if item else ""
+
+
+def _is_harmful(text: str) -> bool:
+    return POISON in text or KILLER in text

@@ -1,0 +1,352 @@
+"""One world: an application that writes, functions that run and crash, operators that act."""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.histories.interrupts import Interrupted, Killed
+from functions.core.failure import Failure, FailureError, FailureKind, RefusedRequestError
+from functions.core.identity import RowKey
+from functions.core.lane import PRIORITIES
+from functions.core.ledger_row import Group, LedgerRow
+from functions.core.ports import Embedded, Listed
+from functions.core.settings import SourceSettings, TargetSettings
+from functions.sweep.process import SweepError
+from functions.sweep.requeue import Requeue
+from local.memory.control import MemoryControl
+from local.memory.index import HashedEmbedder
+from local.memory.ledger import MemoryLedger
+from local.memory.pipeline import MemoryPipeline
+from local.memory.queues import Chance
+
+DOCUMENTS = ("a", "b")
+POISON = "poison"  # the provider rejects a text with this word
+KILLER = "killer"  # a run that embeds a text with this word is killed
+TEXTS = ("alpha", "beta", "gamma", "", f"delta {POISON}", f"epsilon {KILLER}")
+HARMLESS_TEXTS = TEXTS[:4]
+DIMENSIONS = 16
+
+STEPS = 60  # of one history
+MAX_KILLS = 6  # by chance, in one history; documents have five attempts, and heal
+MAX_DEPTH = 2  # runs that start between two calls of another run
+MAX_SKEW_MS = 5_000
+STREAM_SECONDS = 24 * 3600
+MONTH_SECONDS = 31 * 24 * 3600
+MAX_SETTLE_ROUNDS = 5_000
+PASSING = [kind for kind in FailureKind if not kind.is_permanent]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One action, with the seed of all that is left to chance in it."""
+
+    action: str
+    seed: int
+
+
+class Provider(HashedEmbedder):
+    """Rejects poison, and lets a killer end the run."""
+
+    def __init__(self, meanwhile: Callable[[], None], chance: Chance) -> None:
+        super().__init__(DIMENSIONS)
+        self._chance = chance
+        self._meanwhile = meanwhile  # what happens while a request is under way
+
+    def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+        self._meanwhile()
+        if self._chance(0.05):
+            raise FailureError(Failure(FailureKind.THROTTLED, "too many requests"))
+        if any(KILLER in text for text in texts):
+            raise Killed
+        if any(POISON in text for text in texts):
+            raise RefusedRequestError(Failure(FailureKind.INVALID_INPUT, "rejected"))
+        return super().embed(texts, timeout_seconds=timeout_seconds)
+
+
+class CountingControl(MemoryControl):
+    """Counts the claims that were given while another worker had one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.double_claims = 0
+
+    def claim(self, target: str, *, now_ms: int, until_ms: int) -> bool:
+        is_claimed = self.read(target).cooldown.claimed_until_ms > now_ms
+        is_given = super().claim(target, now_ms=now_ms, until_ms=until_ms)
+        self.double_claims += is_given and is_claimed
+        return is_given
+
+
+class LaggingLedger(MemoryLedger):
+    """Lists rows as they were some time ago, now and then, as a secondary index does."""
+
+    def __init__(self, chance: Chance) -> None:
+        super().__init__()
+        self._chance = chance
+        self._before: dict[RowKey, LedgerRow] = {}
+
+    def listed(self, groups: Sequence[Group], **options: Any) -> Iterator[Listed]:
+        fresh = self.rows
+        if self._chance(0.3):
+            self.rows = self._before
+        found = list(super().listed(groups, **options))
+        self.rows = fresh
+        if self._chance(0.5):
+            self._before = dict(fresh)
+        yield from found
+
+
+class World:
+    """Takes steps; each fault that happened is counted by its kind."""
+
+    def __init__(self) -> None:
+        self.faults: Counter[str] = Counter()
+        self.steps = 0
+        self.settling_ms = 0  # when the last fault was over
+        self.harmful: set[str] = set()  # documents that once had poison or a killer as text
+        self._random = random.Random(0)
+        self._disturbed = True
+        self._kills = 0
+        self._depth = 0
+        self._skew_ms = 0
+        source = SourceSettings(
+            name="articles", table="t", key=("id",), text="{body}", priority_attribute="priority"
+        )
+        target = TargetSettings(
+            name="default", model="text-embedding-3-small", dimensions=DIMENSIONS, index="articles"
+        )
+        self.control = CountingControl()
+        self.pipeline = MemoryPipeline(
+            [source],
+            [target],
+            embedders={"default": Provider(self._interrupt, self._chance)},
+            control=self.control,
+            ledger=LaggingLedger(self._chance),
+            around=lambda adapter, methods: Interrupted(adapter, methods, self._interrupt),
+            function_clock=lambda: self.pipeline.clock() + self._skew_ms,
+            chance=self._chance,
+        )
+        self.table = self.pipeline.tables["articles"]
+        self._before: dict[str, str] = {}  # an earlier text of each document
+        self._sent: list[str] = []  # bodies of tasks that a queue has delivered
+        # Runs that overlap are processes of their own.
+        self._workers = [self.pipeline.new_worker(target) for _ in range(MAX_DEPTH + 1)]
+
+    def take(self, step: Step) -> None:
+        """Take one step; whatever it needs of chance comes from its own seed."""
+        self._random = random.Random(step.seed)
+        with suppress(Killed, FailureError, SweepError):
+            self._actions[step.action]()
+        self.steps += 1
+
+    def settle(self) -> None:
+        """Let everything come to its end, without further faults."""
+        self._disturbed = False
+        self._skew_ms = 0
+        self.settling_ms = self.pipeline.clock()
+        self.pipeline.queues.chance = lambda _: False
+        self.pipeline.deliver_new()
+        for _ in range(MAX_SETTLE_ROUNDS):
+            try:
+                if self.pipeline.run_all():
+                    continue
+                if not self.pipeline.has_work():
+                    return
+                self.pipeline.tick()
+            except Killed:
+                continue
+        raise RuntimeError(f"work is still left after {MAX_SETTLE_ROUNDS} rounds")
+
+    @property
+    def _actions(self) -> dict[str, Callable[[], None]]:
+        return {name: getattr(self, f"_{name}") for name in WEIGHTS}
+
+    def _chance(self, share: float) -> bool:
+        return self._disturbed and self._random.random() < share
+
+    def _interrupt(self) -> None:
+        """Let another step, a failure or a kill come between two calls of a run."""
+        if not self._disturbed:
+            return
+        chance = self._random.random()
+        if chance < 0.02 and self._kills < MAX_KILLS:
+            self._kills += 1
+            self.faults["kill"] += 1
+            raise Killed
+        if chance < 0.04:
+            kind = self._random.choice(PASSING)
+            self.faults[f"failure {kind}"] += 1
+            raise FailureError(Failure(kind, "for a moment"))
+        if chance > 0.93 and self._depth < MAX_DEPTH:
+            self.faults["interleaved steps"] += 1
+            self._nested(self._random.randint(1, 9))
+
+    def _nested(self, steps: int) -> None:
+        self._depth += 1
+        try:
+            for _ in range(steps):
+                action = self._random.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+                self.steps += 1
+                with suppress(Killed, FailureError, SweepError):
+                    self._actions[action]()
+        finally:
+            self._depth -= 1
+
+    @contextmanager
+    def _run_of_a_function(self) -> Iterator[None]:
+        """Give the run a clock of its own machine."""
+        before = self._skew_ms
+        self._skew_ms = self._random.randint(-MAX_SKEW_MS, MAX_SKEW_MS) // 2
+        outer, self.pipeline.embed["default"] = (
+            self.pipeline.embed["default"],
+            self._workers[self._depth],
+        )
+        try:
+            yield
+        finally:
+            self._skew_ms = before
+            self.pipeline.embed["default"] = outer
+
+    def _write(self) -> None:
+        name = self._random.choice(DOCUMENTS)
+        if self._random.random() < 0.25:
+            self.table.delete({"id": name})
+        else:
+            texts = TEXTS if self._random.random() < 0.1 else HARMLESS_TEXTS
+            text = self._random.choice(texts)
+            if self._chance(0.4):
+                # Back to what it was before: A, B, A.
+                text, self._before[name] = self._before.get(name, text), text
+            if text not in HARMLESS_TEXTS:
+                self.harmful.add(name)
+            priority = str(self._random.choice(PRIORITIES))
+            self.table.put({"id": name, "body": text, "priority": priority})
+        # Several writes within one millisecond are several versions all the same.
+        if self._random.random() < 0.5:
+            self.pipeline.clock.advance(0.001)
+
+    def _deliver(self) -> None:
+        with self._run_of_a_function():
+            self.pipeline.deliver_new()
+
+    def _redeliver(self) -> None:
+        """Bring old stream records again, out of order."""
+        oldest = self.pipeline.clock() // 1000 - STREAM_SECONDS
+        stream = [
+            record
+            for record in self.table.stream[: self.pipeline.read["articles"]]
+            if record["dynamodb"]["ApproximateCreationDateTime"] > oldest
+        ]
+        if stream:
+            self.faults["stream records again"] += 1
+            with self._run_of_a_function():
+                self.pipeline.deliver(self._random.choices(stream, k=self._random.randint(1, 5)))
+
+    def _embed(self) -> None:
+        if self.pipeline.queues.names:
+            queue = self._random.choice(self.pipeline.queues.names)
+            with self._run_of_a_function():
+                self.pipeline.run(queue, self._random.randint(1, 10))
+
+    def _lose_answer(self) -> None:
+        """Run embed to its end, but lose what it answers: every message comes again."""
+        if self.pipeline.queues.names:
+            queue = self._random.choice(self.pipeline.queues.names)
+            messages = self.pipeline.queues.receive(queue, 10)
+            self._sent += [message.body for message in messages]
+            if messages:
+                self.faults["lost answer"] += 1
+                with self._run_of_a_function():
+                    left = self.pipeline.seconds_left()
+                    self.pipeline.embed["default"].process(messages, left)
+
+    def _copy(self) -> None:
+        """Deliver a copy of a task, of this or an earlier version, as a redrive may."""
+        bodies = self._sent + [row.task.to_json() for row in self.pipeline.ledger.rows.values()]
+        if bodies:
+            self.faults["copied task"] += 1
+            body = self._random.choice(bodies)
+            self.pipeline.queues.put("default/bulk", body, group=None, deduplication_id=None)
+
+    def _lose_messages(self) -> None:
+        """Lose everything that waits in a lane, and let an operator recover it."""
+        if self.pipeline.queues.names:
+            self.faults["lost lane"] += 1
+            self.pipeline.queues.purge(self._random.choice(self.pipeline.queues.names))
+            self._recover()
+
+    def _recover(self) -> None:
+        """Let an operator send every open document again."""
+        self.faults["recover"] += 1
+        listed = list(self.pipeline.ledger.listed([Group.OPEN, Group.PARKED]))
+        self._requeue_step().requeue([one.row_key for one in listed])
+
+    def _requeue(self) -> None:
+        """Let an operator send one document again."""
+        keys = list(self.pipeline.ledger.rows)
+        if keys:
+            self.faults["requeue"] += 1
+            self._requeue_step().push(
+                self._random.choice(keys), self._random.choice(list(PRIORITIES))
+            )
+
+    def _redrive(self) -> None:
+        if self.pipeline.queues.redrive():
+            self.faults["redrive"] += 1
+
+    def _requeue_step(self) -> Requeue:
+        pipeline = self.pipeline
+        return Requeue(pipeline.ledger, pipeline.queues, pipeline.telemetry, pipeline.clock)
+
+    def _sweep(self) -> None:
+        with self._run_of_a_function():
+            self.pipeline.sweep(self._random.choice(["due", "maintenance"]))
+
+    def _reconcile(self) -> None:
+        with self._run_of_a_function():
+            self.pipeline.reconcile()
+
+    def _expire(self) -> None:
+        """Let a month pass: rows expire, queues and streams forget."""
+        self.faults["a month passed"] += 1
+        self.pipeline.deliver_new()
+        self.pipeline.clock.advance(MONTH_SECONDS)
+        now = self.pipeline.clock() // 1000
+        rows = self.pipeline.ledger.rows
+        for key in [key for key, row in rows.items() if (row.outcome.expires_at or now) < now]:
+            del rows[key]
+        self._sent.clear()
+        for name in self.pipeline.queues.names:
+            self.pipeline.queues.purge(name)
+
+    def _wait(self) -> None:
+        self.pipeline.clock.advance(self._random.choice([1, 60, 400, 1000, 4000]))
+
+
+# How often each action is taken, compared with the others.
+WEIGHTS = {
+    "write": 16,
+    "deliver": 12,
+    "embed": 24,
+    "wait": 4,
+    "sweep": 5,
+    "reconcile": 3,
+    "redeliver": 3,
+    "lose_answer": 3,
+    "copy": 4,
+    "redrive": 2,
+    "requeue": 2,
+    "recover": 1,
+    "lose_messages": 1,
+    "expire": 1,
+}
+
+
+def plan(seed: int, steps: int = STEPS) -> list[Step]:
+    """Choose the steps of a history; the same seed gives the same ones."""
+    chooser = random.Random(seed)
+    actions = chooser.choices(list(WEIGHTS), list(WEIGHTS.values()), k=steps)
+    return [Step(action, chooser.getrandbits(64)) for action in actions]
