@@ -1,10 +1,11 @@
 # A fresh machine needs Python 3.11+, make, git and a package index. The rest comes with `make setup`.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix build synth deploy destroy bench storm docs transcript lock clean
+.PHONY: help setup demo test check fix build synth deploy destroy bench storm simulate docs transcript lock clean
 PY := .venv/bin/python
 CDK := $(PY) -m scripts.cdk
 STAGE ?= dev
 ARGS ?=
+SEEDS ?= 1000
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -43,6 +44,9 @@ bench: setup ## Run the benchmarks, one file per question
 
 storm: setup ## Let everything fail around the whole stack (ARGS="--operations 10000 --kills 500 --seed 7")
 	@OPENBLAS_NUM_THREADS=1 $(PY) -m benchmarks.storm $(ARGS)
+
+simulate: setup ## Play random histories of the protocol in memory (SEEDS=5000 ARGS="--rules 3")
+	@OPENBLAS_NUM_THREADS=1 $(PY) -m benchmarks.histories --seeds $(SEEDS) $(ARGS)
 
 docs: setup ## Write the pages that are made from code
 	@$(PY) -m scripts.settings_doc && $(PY) -m ops.commands_doc && $(PY) -m scripts.requirements_doc

@@ -16,8 +16,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=1000, help="how many histories (1000)")
     parser.add_argument("--first", type=int, default=0, help="the first seed (0)")
     parser.add_argument("--replay", type=int, help="play one seed again, made shorter if it fails")
-    parser.add_argument("--rules", type=int, default=0, metavar="N", help="also remove each rule of"
-                        " the protocol in turn, N times, and count the seeds until that is found")
+    parser.add_argument(
+        "--rules",
+        type=int,
+        default=0,
+        metavar="N",
+        help="also remove each rule of"
+        " the protocol in turn, N times, and count the seeds until that is found",
+    )
     given = parser.parse_args(arguments)
     if given.replay is not None:
         return _replay(given.replay)
@@ -31,7 +37,9 @@ def _histories(first: int, seeds: int) -> int:
     result = play_seeds(range(first, first + seeds))
     seconds = time.monotonic() - began
     print(f"seeds       {first} to {first + seeds - 1}")
-    print(f"steps       {result.steps:,} in {seconds:.0f} s, {result.steps / seconds:,.0f} a second")
+    print(
+        f"steps       {result.steps:,} in {seconds:.0f} s, {result.steps / seconds:,.0f} a second"
+    )
     for fault, times in sorted(result.faults.items()):
         print(f"fault       {fault}: {times:,}")
     for seed, found in result.failed.items():

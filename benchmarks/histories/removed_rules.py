@@ -16,6 +16,7 @@ from functions.core.entry import Entry, Tombstone, WriteResult, Written
 from functions.core.identity import digest
 from functions.core.ledger_row import LedgerRow, Outcome, Status
 from functions.embed import entry_writes
+from functions.embed.ending import Indexed, Superseded
 from functions.embed.finish import Ended, Finish
 from functions.embed.job import Job
 from functions.enqueue import plan
@@ -83,9 +84,9 @@ def _keep_expiry(make: Callable[..., LedgerRow], *args: Any, **options: Any) -> 
 
 def _complete_from_this_run(job: Job, stored: Any) -> Any:
     found = _conflicting(job, stored)
-    if isinstance(found, entry_writes.Superseded):
+    if isinstance(found, Superseded):
         return found
-    return entry_writes.Indexed(CURRENT_HASH, 1)
+    return Indexed(CURRENT_HASH, 1)
 
 
 _conflicting = entry_writes._conflicting
@@ -127,10 +128,14 @@ REMOVED_RULES = (
         "a version follows the clock too",
         _without(transitions, "next_version", lambda previous, _: previous + 1),
     ),
-    RemovedRule("rows are written under their revision", _without(ledger, "_fits", lambda *_: True)),
+    RemovedRule(
+        "rows are written under their revision", _without(ledger, "_fits", lambda *_: True)
+    ),
     RemovedRule(
         "unchanged is asked of closed rows only",
-        lambda: _both(_without(plan, "accept", _accept_with_hash), _without(plan, "HASHED", tuple(Status))),
+        lambda: _both(
+            _without(plan, "accept", _accept_with_hash), _without(plan, "HASHED", tuple(Status))
+        ),
     ),
     RemovedRule(
         "an open row does not expire",

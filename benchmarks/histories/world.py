@@ -5,11 +5,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.histories.interrupts import Interrupted, Killed
 from functions.core.failure import Failure, FailureError, FailureKind, RefusedRequestError
-from functions.core.identity import RowKey
 from functions.core.lane import PRIORITIES
 from functions.core.ledger_row import Group, LedgerRow
 from functions.core.ports import Embedded, Listed
@@ -21,6 +20,9 @@ from local.memory.index import HashedEmbedder
 from local.memory.ledger import MemoryLedger
 from local.memory.pipeline import MemoryPipeline
 from local.memory.queues import Chance
+
+if TYPE_CHECKING:
+    from functions.core.identity import RowKey
 
 DOCUMENTS = ("a", "b")
 POISON = "poison"  # the provider rejects a text with this word
@@ -57,7 +59,7 @@ class Provider(HashedEmbedder):
 
     def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
         self._meanwhile()
-        if self._chance(0.05):
+        if self._chance(0.2):
             raise FailureError(Failure(FailureKind.THROTTLED, "too many requests"))
         if any(KILLER in text for text in texts):
             raise Killed

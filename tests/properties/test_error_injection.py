@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.histories.interrupts import Killed
 from functions.core.entry import Entry
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.ledger_row import Status
@@ -13,7 +14,6 @@ from functions.sweep.requeue import Requeue
 from local.memory.pipeline import MemoryPipeline
 from local.memory.runtime import MemoryTelemetry
 from tests.builders import make_source, make_target
-from tests.properties.watched import Killed
 
 ENDS = {
     Status.COMPLETED,

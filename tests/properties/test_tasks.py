@@ -6,6 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.histories.interrupts import Interrupted, Killed
 from functions.core.failure import FailureKind
 from functions.core.ledger_row import Status
 from functions.core.settings import Ordering
@@ -18,7 +19,6 @@ from tests.properties.articles import (
     is_closed,
     thorough,
 )
-from tests.properties.watched import Killed, Watched
 
 SEQUENTIAL = "default/sequential-articles"
 
@@ -48,7 +48,7 @@ def test_task_persistence_across_restarts(
         if left[0] == 0:
             raise Killed
 
-    articles = Articles(around=lambda box, names: Watched(box, names, die))
+    articles = Articles(around=lambda box, names: Interrupted(box, names, die))
     for write in writes:
         articles.write(write)
     if in_embed:

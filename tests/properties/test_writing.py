@@ -6,13 +6,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.histories.interrupts import Interrupted, Killed
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.ledger_row import Status
 from functions.core.task import Task
 from local.memory.index import MemoryIndex
 from tests.fake_embedder import FakeEmbedder
 from tests.properties.articles import WRITES, Articles, Write, is_closed, thorough
-from tests.properties.watched import Killed, Watched
 
 
 class WatchedSend:
@@ -120,7 +120,7 @@ def test_embedding_failure_isolation(
             raise FailureError(Failure(told, "as told"))
 
     articles = Articles(
-        around=lambda box, calls: Watched(box, calls, fail) if isinstance(box, place) else box
+        around=lambda box, calls: Interrupted(box, calls, fail) if isinstance(box, place) else box
     )
     for write in writes:
         articles.write(write)
