@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from functions.core.breaker import Breaker, Circuit, paused, resumed
+from functions.core.breaker import Breaker, Circuit, Timing, paused, resumed
 from functions.core.control import Control
 from functions.core.failure import Part
 from ops.frame import TARGET, Noun
@@ -124,8 +124,8 @@ def resume(
     def released(breaker: Breaker, now_ms: int) -> Breaker:
         if not breaker.state.stops_work:
             raise UsageError(f"there is nothing to resume: the {part}'s breaker is {breaker.state}")
-        settings = deployment.target(target).breaker
-        return resumed(breaker, reason=reason, now_ms=now_ms, settings=settings, jitter=0.0)
+        at = Timing(now_ms, deployment.target(target).breaker, jitter=0.0)
+        return resumed(breaker, at, reason=reason)
 
     return _change(deployment, target, Part(part), reason, released)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from functions.breaker.reconcile import steps, switch, wanted
-from functions.core.breaker import Breaker, advanced, log_transition, needs_probe, probed
+from functions.core.breaker import Breaker, Timing, advanced, log_transition, needs_probe, probed
 from functions.core.control import Control
 from functions.core.failure import FailureError, Part
 from functions.core.ports import Clock, ControlStore, Mappings, Prober, Telemetry
@@ -57,13 +57,8 @@ class Reconcile:
             if not before.is_logged:
                 after = replace(before, is_logged=True)
                 control = self._swap(target, control, part, after, is_news=True)
-            after = advanced(
-                control.breaker(part),
-                steps=len(steps(part, target.mappings)),
-                now_ms=self.clock(),
-                settings=target.settings,
-                jitter=self.jitter(),
-            )
+            count = len(steps(part, target.mappings))
+            after = advanced(control.breaker(part), self._timing(target), steps=count)
             if after != control.breaker(part):
                 control = self._swap(target, control, part, after)
         return control
@@ -84,17 +79,14 @@ class Reconcile:
                 self.telemetry.event(
                     "probe_failed", target=target.name, part=str(part), reason=failure
                 )
-            after = probed(
-                control.breaker(part),
-                failure,
-                now_ms=self.clock(),
-                settings=target.settings,
-                jitter=self.jitter(),
-            )
+            after = probed(control.breaker(part), self._timing(target), failure=failure)
             control = self._swap(target, control, part, after)
         if None in answers.values():
             self._converge(target, control)
         return control
+
+    def _timing(self, target: BreakerTarget) -> Timing:
+        return Timing(self.clock(), target.settings, self.jitter())
 
     def _swap(
         self,

@@ -69,16 +69,34 @@ def is_failing(breaker: Breaker, *, now_ms: int, settings: BreakerSettings) -> b
     return failure_ratio(breaker, now_ms=now_ms, settings=settings) >= settings.failure_ratio / 2
 
 
-def opened(
-    breaker: Breaker, *, reason: str, now_ms: int, settings: BreakerSettings, jitter: float
-) -> Breaker:
+@dataclass(frozen=True)
+class Timing:
+    """When a transition happens, and what decides when the next one is due."""
+
+    now_ms: int
+    settings: BreakerSettings
+    jitter: float  # in [0, 1)
+
+    def probe_due_ms(self, probes: int) -> int:
+        """Return when the probe is due after so many that failed."""
+        steps = self.settings.probe_after_seconds
+        # A tenth of it is random, so that the targets of one provider do not ask together.
+        delay = steps[min(probes, len(steps) - 1)] * 1000 * (1 - 0.1 * self.jitter)
+        return self.now_ms + round(delay)
+
+    def lanes_due_ms(self) -> int:
+        """Return when the next lanes come back."""
+        return self.now_ms + round(self.settings.lane_seconds * 1000 * (0.5 + self.jitter))
+
+
+def opened(breaker: Breaker, at: Timing, *, reason: str) -> Breaker:
     """Open it; the first probe comes after a while.
 
     One that fails while it reopens waits longer than before: its probe passed too early.
     """
     probes = breaker.probes + 1 if breaker.state is Circuit.REOPENING else 0
-    due_ms = now_ms + _probe_delay_ms(probes, settings, jitter)
-    return _enter(breaker, Circuit.OPEN, reason, now_ms, probes=probes, due_ms=due_ms)
+    due_ms = at.probe_due_ms(probes)
+    return _enter(breaker, Circuit.OPEN, reason, at.now_ms, probes=probes, due_ms=due_ms)
 
 
 def needs_probe(breaker: Breaker, *, now_ms: int) -> bool:
@@ -86,41 +104,27 @@ def needs_probe(breaker: Breaker, *, now_ms: int) -> bool:
     return breaker.state is Circuit.OPEN and breaker.due_ms <= now_ms
 
 
-def probed(
-    breaker: Breaker,
-    failure: str | None,
-    *,
-    now_ms: int,
-    settings: BreakerSettings,
-    jitter: float,
-) -> Breaker:
+def probed(breaker: Breaker, at: Timing, *, failure: str | None) -> Breaker:
     """Let the lanes come back after a probe that passed; else wait longer for the next one."""
     if failure is None:
-        reason = "a probe has passed"
-        return reopening(breaker, reason=reason, now_ms=now_ms, settings=settings, jitter=jitter)
+        return reopening(breaker, at, reason="a probe has passed")
     probes = breaker.probes + 1
-    due_ms = now_ms + _probe_delay_ms(probes, settings, jitter)
-    return replace(breaker, reason=failure, probes=probes, due_ms=due_ms)
+    return replace(breaker, reason=failure, probes=probes, due_ms=at.probe_due_ms(probes))
 
 
-def reopening(
-    breaker: Breaker, *, reason: str, now_ms: int, settings: BreakerSettings, jitter: float
-) -> Breaker:
+def reopening(breaker: Breaker, at: Timing, *, reason: str) -> Breaker:
     """Let the first lanes come back."""
-    due_ms = now_ms + _lane_delay_ms(settings, jitter)
-    return _enter(breaker, Circuit.REOPENING, reason, now_ms, lanes=1, due_ms=due_ms)
+    due_ms = at.lanes_due_ms()
+    return _enter(breaker, Circuit.REOPENING, reason, at.now_ms, lanes=1, due_ms=due_ms)
 
 
-def advanced(
-    breaker: Breaker, *, steps: int, now_ms: int, settings: BreakerSettings, jitter: float
-) -> Breaker:
+def advanced(breaker: Breaker, at: Timing, *, steps: int) -> Breaker:
     """Bring the next lanes back while it reopens; close it after the last of so many steps."""
-    if breaker.state is not Circuit.REOPENING or breaker.due_ms > now_ms:
+    if breaker.state is not Circuit.REOPENING or breaker.due_ms > at.now_ms:
         return breaker
     if breaker.lanes >= steps:
-        return _enter(breaker, Circuit.CLOSED, "all lanes are back", now_ms, probes=0)
-    due_ms = now_ms + _lane_delay_ms(settings, jitter)
-    return replace(breaker, lanes=breaker.lanes + 1, due_ms=due_ms)
+        return _enter(breaker, Circuit.CLOSED, "all lanes are back", at.now_ms, probes=0)
+    return replace(breaker, lanes=breaker.lanes + 1, due_ms=at.lanes_due_ms())
 
 
 def paused(breaker: Breaker, *, reason: str, now_ms: int) -> Breaker:
@@ -128,12 +132,9 @@ def paused(breaker: Breaker, *, reason: str, now_ms: int) -> Breaker:
     return replace(_enter(breaker, Circuit.PAUSED, reason, now_ms), is_logged=False)
 
 
-def resumed(
-    breaker: Breaker, *, reason: str, now_ms: int, settings: BreakerSettings, jitter: float
-) -> Breaker:
+def resumed(breaker: Breaker, at: Timing, *, reason: str) -> Breaker:
     """Let the lanes come back at a person's wish, as if no probe had failed."""
-    back = reopening(breaker, reason=reason, now_ms=now_ms, settings=settings, jitter=jitter)
-    return replace(back, probes=0, is_logged=False)
+    return replace(reopening(breaker, at, reason=reason), probes=0, is_logged=False)
 
 
 def log_transition(telemetry: "Telemetry", target: str, part: Part, breaker: Breaker) -> None:
@@ -164,15 +165,3 @@ def _enter(
         due_ms=due_ms,
         is_logged=True,
     )
-
-
-def _probe_delay_ms(probes: int, settings: BreakerSettings, jitter: float) -> int:
-    """Return how long to wait for the probe after so many that failed."""
-    steps = settings.probe_after_seconds
-    # A tenth of it is random, so that the targets of one provider do not ask together.
-    return round(steps[min(probes, len(steps) - 1)] * 1000 * (1 - 0.1 * jitter))
-
-
-def _lane_delay_ms(settings: BreakerSettings, jitter: float) -> int:
-    """Return how long to wait for the next lanes to come back."""
-    return round(settings.lane_seconds * 1000 * (0.5 + jitter))

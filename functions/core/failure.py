@@ -62,14 +62,6 @@ class FailureKind(StrEnum):
     def spends_attempt(self) -> bool:
         return not self.traits.is_free
 
-    @property
-    def stops_lane(self) -> bool:
-        return self.traits.stops_lane
-
-    @property
-    def breaker(self) -> Part | None:
-        return self.traits.breaker
-
 
 @dataclass(frozen=True)
 class Failure:

@@ -42,9 +42,9 @@ class Lane(StrEnum):
             alarm_minutes=6 * 60,
             is_fifo=False,
             is_live=False,
-            is_searchable_at_once=False,
             batch_size=200,
             window_seconds=5,
+            is_searchable_at_once=False,
         ),
     )
     # A delete needs no vector: this lane stays open while the provider is down.

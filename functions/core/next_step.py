@@ -107,7 +107,7 @@ def _wait(failure: Failure, tried: Progress, settings: RetrySettings, jitter: fl
     delay = max(growing * (1 - jitter / 2), failure.retry_after_seconds or 0.0)
     # The lane is about to be paused, or the run has waited already: in the queue the task would
     # only be received again.
-    if failure.kind.stops_lane:
+    if failure.kind.traits.stops_lane:
         return Park(delay)
     return _hide_or_park(delay, tried, settings)
 

@@ -78,7 +78,7 @@ def vectorize(
             waiting += halves(outcome.pieces)[::-1]
             outcome = Outcome()
         outcomes.append(outcome)
-        if outcome.failure is not None and outcome.failure.kind.stops_lane:
+        if outcome.failure is not None and outcome.failure.kind.traits.stops_lane:
             stopped = [piece for request in waiting for piece in request]
             outcomes.append(Outcome(stopped, failure=outcome.failure, is_sent=False))
             break

@@ -109,7 +109,7 @@ class Guard:
             breaker = self._shared.now().breaker(part)
             if not breaker.state.stops_work:
                 self._shared.open(part, breaker, failure.message)
-        elif failure.kind.breaker is part:
+        elif failure.kind.traits.breaker is part:
             self.tally.failed(part, failure)
         elif failure.kind.is_permanent:
             self.tally.passed(part)

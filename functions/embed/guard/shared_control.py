@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from functions.core.breaker import Breaker, log_transition, opened
+from functions.core.breaker import Breaker, Timing, log_transition, opened
 from functions.core.control import Control, Cooldown
 from functions.core.failure import FailureError, Part
 from functions.core.ports import Clock, ControlStore, Telemetry
@@ -100,13 +100,8 @@ class SharedControl:
 
     def open(self, part: Part, before: Breaker, reason: str) -> None:
         """Open a breaker, unless another worker or a person was faster."""
-        after = opened(
-            before,
-            reason=reason[:REASON_CHARACTERS],
-            now_ms=self._clock(),
-            settings=self._target.breaker,
-            jitter=self._jitter(),
-        )
+        at = Timing(self._clock(), self._target.breaker, self._jitter())
+        after = opened(before, at, reason=reason[:REASON_CHARACTERS])
         won = False
         with self._reaching():
             won = self._store.swap(self._target.name, part, before, after)

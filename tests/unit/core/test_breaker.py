@@ -7,6 +7,7 @@ import pytest
 from functions.core.breaker import (
     Breaker,
     Circuit,
+    Timing,
     advanced,
     needs_probe,
     opened,
@@ -21,6 +22,10 @@ OPEN = Breaker(Circuit.OPEN, "down", NOW_MS, due_ms=NOW_MS + 30_000)
 PAUSED = Breaker(Circuit.PAUSED, "moving house", NOW_MS)
 
 
+def at(now_ms: int, jitter: float = 0.0) -> Timing:
+    return Timing(now_ms, BreakerSettings(), jitter)
+
+
 def back(lanes: int) -> Breaker:
     return Breaker(Circuit.REOPENING, "a probe has passed", NOW_MS, due_ms=NOW_MS, lanes=lanes)
 
@@ -30,9 +35,7 @@ def test_opened_breaker_waits_for_its_first_probe(jitter: float) -> None:
     """R25: the counts stay, so that the reason can be seen."""
     standing = Breaker(window_ms=NOW_MS - 5, successes=5, failures=5)
 
-    after = opened(
-        standing, reason="down", now_ms=NOW_MS, settings=BreakerSettings(), jitter=jitter
-    )
+    after = opened(standing, at(NOW_MS, jitter), reason="down")
 
     due_ms = NOW_MS + round(30_000 * (1 - 0.1 * jitter))
     assert after == replace(
@@ -44,7 +47,7 @@ def test_breaker_that_fails_while_it_reopens_waits_longer() -> None:
     """R25: its probe passed too early."""
     standing = replace(back(2), probes=1)
 
-    again = opened(standing, reason="down", now_ms=NOW_MS, settings=BreakerSettings(), jitter=0)
+    again = opened(standing, at(NOW_MS), reason="down")
 
     assert (again.state, again.probes, again.lanes) == (Circuit.OPEN, 2, 0)
     assert again.due_ms == NOW_MS + 120_000
@@ -58,9 +61,7 @@ def test_person_stops_and_resumes_in_every_state(before: Breaker) -> None:
     assert stopped == Breaker(
         Circuit.PAUSED, "moving house", NOW_MS + 1, probes=before.probes, is_logged=False
     )
-    assert resumed(
-        stopped, reason="done", now_ms=NOW_MS + 2, settings=BreakerSettings(), jitter=0.5
-    ) == Breaker(
+    assert resumed(stopped, at(NOW_MS + 2, 0.5), reason="done") == Breaker(
         Circuit.REOPENING,
         "done",
         NOW_MS + 2,
@@ -90,13 +91,7 @@ def test_probe_is_sent_only_when_it_is_due(breaker: Breaker, due: bool) -> None:
 @pytest.mark.parametrize("jitter", [0.0, 0.99])
 def test_failed_probe_waits_longer_each_time(probes: int, seconds: int, jitter: float) -> None:
     """R25: in steps, the last one repeating, a tenth of it random."""
-    after = probed(
-        replace(OPEN, probes=probes),
-        "timeout: no answer",
-        now_ms=NOW_MS,
-        settings=BreakerSettings(),
-        jitter=jitter,
-    )
+    after = probed(replace(OPEN, probes=probes), at(NOW_MS, jitter), failure="timeout: no answer")
 
     assert (after.state, after.reason, after.probes, after.since_ms) == (
         Circuit.OPEN,
@@ -109,13 +104,7 @@ def test_failed_probe_waits_longer_each_time(probes: int, seconds: int, jitter: 
 
 def test_passed_probe_lets_the_first_lanes_back() -> None:
     """R25: and begins a new state, so that old failures do not count in it."""
-    after = probed(
-        replace(OPEN, probes=3),
-        None,
-        now_ms=NOW_MS + 9,
-        settings=BreakerSettings(),
-        jitter=0.5,
-    )
+    after = probed(replace(OPEN, probes=3), at(NOW_MS + 9, 0.5), failure=None)
 
     assert after == Breaker(
         Circuit.REOPENING,
@@ -132,14 +121,10 @@ def test_lanes_come_back_step_by_step(steps: int) -> None:
     """R25: each after its time, and when all are back for a while, it is closed."""
     breaker, now_ms, seen = back(1), NOW_MS, [1]
     while breaker.state is Circuit.REOPENING:
-        early = advanced(
-            breaker, steps=steps, now_ms=breaker.due_ms - 1, settings=BreakerSettings(), jitter=0.0
-        )
+        early = advanced(breaker, at(breaker.due_ms - 1), steps=steps)
         assert early == breaker
         now_ms = breaker.due_ms
-        breaker = advanced(
-            breaker, steps=steps, now_ms=now_ms, settings=BreakerSettings(), jitter=0.0
-        )
+        breaker = advanced(breaker, at(now_ms), steps=steps)
         seen.append(breaker.lanes)
 
     assert seen == [*range(1, steps + 1), 0]
@@ -151,6 +136,4 @@ def test_only_a_reopening_breaker_advances(breaker: Breaker) -> None:
     """R25: the others wait for a failure, a probe or a person."""
     later_ms = NOW_MS + 10_000_000
 
-    assert (
-        advanced(breaker, steps=4, now_ms=later_ms, settings=BreakerSettings(), jitter=0) == breaker
-    )
+    assert advanced(breaker, at(later_ms), steps=4) == breaker

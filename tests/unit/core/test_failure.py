@@ -27,7 +27,7 @@ def test_document_that_is_not_the_cause_spends_no_attempt() -> None:
 
 def test_lane_stops_where_no_request_would_go_better() -> None:
     """R22: the rest of the run is not sent only to fail alike."""
-    stopping = {kind for kind in FailureKind if kind.stops_lane}
+    stopping = {kind for kind in FailureKind if kind.traits.stops_lane}
 
     assert stopping == {"throttled", "configuration", "paused"}
     assert not any(kind.spends_attempt for kind in stopping)
@@ -35,7 +35,7 @@ def test_lane_stops_where_no_request_would_go_better() -> None:
 
 def test_each_breaker_counts_the_failures_of_its_own_part() -> None:
     """R22 R25: throttling has its cooldown, and counts against neither."""
-    counted = {part: {kind for kind in FailureKind if kind.breaker is part} for part in Part}
+    counted = {part: {kind for kind in FailureKind if kind.traits.breaker is part} for part in Part}
 
     assert counted == {
         Part.PROVIDER: {"timeout", "provider_error"},

@@ -2,7 +2,7 @@
 
 import pytest
 
-from functions.core.breaker import Breaker, Circuit, reopening
+from functions.core.breaker import Breaker, Circuit, Timing, reopening
 from functions.core.failure import Failure, FailureKind, Part, RefusedRequestError
 from functions.core.settings import BreakerSettings
 from tests.builders import NOW_MS
@@ -91,11 +91,7 @@ def test_failures_from_before_do_not_open_a_reopened_breaker(worker: Worker) -> 
     worker.end()
     worker.set_provider(
         reopening(
-            worker.provider,
-            reason="a probe has passed",
-            now_ms=NOW_MS + 1,
-            settings=BreakerSettings(),
-            jitter=0,
+            worker.provider, Timing(NOW_MS + 1, BreakerSettings(), 0.0), reason="a probe has passed"
         )
     )
     worker.clock.advance(3)
