@@ -18,7 +18,7 @@ demo: setup ## Run the whole pipeline on this machine and tell its story
 
 test: setup ## Run the tests with branch coverage (ARGS="-k name" for some of them)
 	@$(PY) -m scripts.build_zips --platform local > /dev/null
-	@OPENBLAS_NUM_THREADS=1 $(PY) -m pytest $(if $(ARGS),$(ARGS),--cov)
+	@OPENBLAS_NUM_THREADS=1 $(PY) -m pytest $(if $(ARGS),$(ARGS),--numprocesses auto --cov)
 
 check: setup ## Check format, lint, types, imports and locks; changes nothing
 	@$(PY) -m ruff format --check . && $(PY) -m ruff check . && $(PY) -m mypy
