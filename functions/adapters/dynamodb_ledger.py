@@ -159,7 +159,7 @@ def _listed(item: dict[str, Any], group: Group, shard: int) -> Listed:
 
 
 def _standing_at(row: LedgerRow) -> dict[str, Any]:
-    # The time of creation tells a row that expired and came back from its former self.
+    # The time of creation distinguishes a row that expired and came back from the old one.
     return {
         "ConditionExpression": "revision = :revision AND created_ms = :created_ms",
         "ExpressionAttributeValues": {

@@ -33,7 +33,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Change:
-    """One write to a document: what it is now, as far as the stream tells."""
+    """One write to a document: what it is now, as far as the stream carries it."""
 
     source: str
     document_id: "DocumentId"
@@ -53,7 +53,7 @@ class Change:
 
     @property
     def type(self) -> str:
-        """The document's type, empty where the change does not tell it."""
+        """The document's type, empty where the change does not carry it."""
         return self.content.type if self.content is not None else ""
 
 

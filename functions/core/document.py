@@ -13,7 +13,7 @@ from typing import Any
 from functions.core.identity import is_unicode
 from functions.core.settings import MetadataType, SourceSettings, TargetSettings
 
-# Raise it when the meaning of the hash or the chunker changes: every document is then written anew.
+# Raise it when the hash or the chunker changes its meaning: every document is then indexed again.
 HASH_SCHEME = "1"
 
 

@@ -45,7 +45,7 @@ def entry_id(source: str, document: DocumentId) -> EntryId:
 
 
 def deduplication_id(row: RowKey, version: int) -> str:
-    """Tell SQS that two sends are one task: never by content, or A -> B -> A would end at B."""
+    """Let SQS drop the second send of a task: never by content, or A -> B -> A would end at B."""
     return digest(row, str(version))
 
 

@@ -1,4 +1,4 @@
-"""The boxes outside, as the steps see them. Adapters and local/memory both fit."""
+"""What the steps depend on; implemented by the adapters and by local/memory."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Allowance:
-    """The provider's limits as the headers of an answer tell them; None: they do not."""
+    """The provider's limits from the headers of an answer; None where a header is missing."""
 
     requests: Budget | None = None
     tokens: Budget | None = None
@@ -62,7 +62,7 @@ class Embedded:
 
 
 class InvocationContext(Protocol):
-    """What Lambda tells a handler about its run."""
+    """What Lambda gives a handler about its run."""
 
     def get_remaining_time_in_millis(self) -> int:
         """Return how long the run may still take."""
@@ -232,7 +232,7 @@ class Announcer(Protocol):
 
 class Telemetry(Protocol):
     def event(self, name: str, **fields: Any) -> None:
-        """Log one step of a document's life: ids and numbers, never content."""
+        """Log one step of a document's way: ids and numbers, never content."""
 
     def count(self, metric: str, value: float = 1) -> None:
         """Add to a metric."""

@@ -23,8 +23,8 @@ MAX_MESSAGE_CHARACTERS = 500
 COMPLETED_ROW_SECONDS = 30 * 24 * 3600
 # When the sweep sends what a queue did not take.
 SEND_AGAIN_MS = 60 * 1000
-# A sweep that dies between the ledger and the queue leaves its row due then: this costs
-# minutes, where an open row without a message would lie for a day.
+# A sweep that crashes between the ledger and the queue leaves its row due then: this costs
+# minutes, where an open row without a message would stay so for a day.
 CONFIRM_MS = 5 * 60 * 1000
 
 

@@ -29,7 +29,7 @@ class Verdict(StrEnum):
     SUPERSEDED = "task_superseded"  # a newer version exists: acknowledged
     DONE = "task_done_before"  # completed at this version: acknowledged
     WAITS = "task_waits"  # parked or healing: the sweep sends it in time; acknowledged
-    UNKNOWN = "task_unknown"  # no row, so nothing is owed: acknowledged
+    UNKNOWN = "task_unknown"  # no row, so there is nothing to do: acknowledged
     NOT_ANNOUNCED = "task_not_announced"  # given up, but its event was refused: handed back
     DEAD = "task_dead"  # given up: handed back until SQS moves it to the dead letters
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from functions.core.batches import batches
@@ -149,7 +150,8 @@ class Embed:
             if not isinstance(content, Document):
                 continue
             # Texts are split only as fast as they are embedded.
-            ready = self._split(job, content) if time.has_a_round else Untouched()
+            split = partial(split_document, job, content, self.target)
+            ready = self._caught(split) if time.has_a_round else Untouched()
             if not isinstance(ready, Prepared):
                 yield self._all([job], ready)
                 continue
@@ -161,19 +163,14 @@ class Embed:
             yield from self._embed(load, time)
 
     def _remove(self, jobs: Sequence[tuple[Job, Unusable | None]]) -> list[Ended]:
-        made = [(job, self._tombstone(job, content)) for job, content in jobs]
+        make = partial(tombstone, target=self.target, now_ms=self.clock())
+        made = [(job, self._caught(partial(make, job, content))) for job, content in jobs]
         stones = [(job, one) for job, one in made if isinstance(one, Tombstone)]
         endings = self._write(stones, {})
         return [
             self.finish.end(job, one if isinstance(one, Failed) else endings[job.key])
             for job, one in made
         ]
-
-    def _tombstone(self, job: Job, content: Unusable | None) -> Tombstone | Failed:
-        return self._caught(lambda: tombstone(job, content, self.target, now_ms=self.clock()))
-
-    def _split(self, job: Job, document: Document) -> Prepared | Failed:
-        return self._caught(lambda: split_document(job, document, self.target))
 
     def _embed(self, load: Sequence[Prepared], time: RunTime) -> Iterator[list[Ended]]:
         jobs = [ready.job for ready in load]

@@ -15,7 +15,7 @@ class ChangeResult(StrEnum):
     """What became of a change in one target; also the name of its log event and metric."""
 
     ACCEPTED = "change_accepted"  # a new version: written to the ledger, then sent
-    REPEATED = "change_repeated"  # seen before; the same task is sent again if it is still owed
+    REPEATED = "change_repeated"  # seen before; its task is sent again if it is not worked yet
     STALE = "change_stale"  # older than what the ledger has seen
     UNCHANGED = "change_unchanged"  # nothing that the index shows is different
 

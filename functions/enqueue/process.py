@@ -48,11 +48,11 @@ class Enqueue:
         """Bring changes into the lanes; return the sequence numbers that failed."""
         documents = coalesce(changes)
         self.telemetry.count("ChangesCoalesced", len(changes) - len(documents))
-        owed = self._wanted(documents)
-        plans = self._plan(owed, trace_id)
+        wanted = self._wanted(documents)
+        plans = self._plan(wanted, trace_id)
         unsent = {task.row_key for task in self._send(plans.values())}
         lost = self._leave_to_sweep([plans[key][1] for key in unsent]) if unsent else set()
-        return [owed[key][0].first_sequence_number for key in lost]
+        return [wanted[key][0].first_sequence_number for key in lost]
 
     def _leave_to_sweep(self, rows: Sequence[LedgerRow]) -> set[RowKey]:
         """Let the sweep send what a queue refused; return what the ledger refused, too.

@@ -1,1 +1,1 @@
-"""LEDGER -> LANES: what is owed and has no message gets one again; what is over is cleared."""
+"""LEDGER -> LANES: an open document without a message gets one again; tombstones are purged."""

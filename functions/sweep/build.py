@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from functions.core.announcement import Announcements
+from functions.core.ledger_row import Group
 from functions.core.ports import (
     Announcer,
     Clock,
@@ -15,7 +16,8 @@ from functions.core.ports import (
 from functions.core.settings import TargetSettings
 from functions.sweep.census import Census
 from functions.sweep.gate import Gate
-from functions.sweep.jobs import Due, Healing, Stuck, Tools
+from functions.sweep.holds import due_rule, healing_rule
+from functions.sweep.jobs import SendDue, Stuck, Tools
 from functions.sweep.ports import ChangeTaker, Cursors, FailedChanges, Wait
 from functions.sweep.process import Sweep
 from functions.sweep.purge import Purge
@@ -55,8 +57,10 @@ def build_sweep(
     maintenance = (
         Replay(failed_changes, enqueue, telemetry),
         Stuck(tools, announcements, retry, stuck_hours),
-        Healing(tools),
+        SendDue(tools, "healing", Group.HEALING, healing_rule, lambda lane: lane.heals_in),
         Purge(tools, indexes),
         Census(ledger, telemetry, clock, stuck_hours),
     )
-    return Sweep({"due": (Due(tools),), "maintenance": maintenance}, telemetry, clock)
+    # Parked rows, and requeues that were never confirmed.
+    due = SendDue(tools, "due", Group.PARKED, due_rule)
+    return Sweep({"due": (due,), "maintenance": maintenance}, telemetry, clock)

@@ -26,7 +26,7 @@ class Census:
     name: str = "census"
 
     def run(self, seconds_left: SecondsLeft) -> None:
-        """Count the rows of each group; what time cut off is not told."""
+        """Count the rows of each group; counts that time cut off are not published."""
         counts: Counter[str] = Counter()
         now_ms = self.clock()
         stuck_ms = now_ms - round(self.stuck_hours * 3_600_000)

@@ -33,7 +33,7 @@ class Hold(StrEnum):
 
 @dataclass(frozen=True)
 class Situation:
-    """How it stands with a target."""
+    """The breakers and the queues of a target in this run."""
 
     control: Control
     waiting: Mapping[str, int]  # messages by queue
@@ -50,7 +50,7 @@ class Situation:
 
     @property
     def settled_ms(self) -> int:
-        """Tell since when both breakers are as they are."""
+        """The time of the last change of either breaker."""
         return max(self.control.provider.since_ms, self.control.index.since_ms)
 
     @property

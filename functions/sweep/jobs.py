@@ -1,10 +1,11 @@
 """The jobs that send: parked and healing rows when they are due, and open rows that are stuck."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from functions.core.announcement import Announcements
 from functions.core.failure import Failure, FailureKind
+from functions.core.lane import Lane
 from functions.core.ledger_row import Group, LedgerRow
 from functions.core.next_step import attempts_allowed
 from functions.core.ports import Clock, Telemetry
@@ -12,7 +13,7 @@ from functions.core.retry_policy import RetrySettings
 from functions.core.transitions import give_up_stuck, put_in_lane, record_failure
 from functions.sweep.dispatch import Dispatch
 from functions.sweep.gate import Gate
-from functions.sweep.holds import due_rule, healing_rule, stuck_rule
+from functions.sweep.holds import Rule, stuck_rule
 from functions.sweep.ports import SecondsLeft, Wait
 from functions.sweep.requeue import Requeue
 from functions.sweep.walk import Walk
@@ -37,45 +38,26 @@ class Tools:
 
 
 @dataclass(frozen=True)
-class Due:
-    """The job of each minute: parked rows, and requeues that were never confirmed."""
+class SendDue:
+    """A job that sends the rows of a group whose time has come; their attempts stay."""
 
     tools: Tools
-    name: str = "due"
+    name: str
+    group: Group
+    rule: Rule
+    lane_of: Callable[[Lane], Lane] = lambda lane: lane
 
     def run(self, seconds_left: SecondsLeft) -> None:
-        """Send every parked row whose time has come."""
-        now_ms = self.tools.clock()
+        """Send every row that is due and not held back."""
         dispatch = self.tools.dispatch(seconds_left)
         for rows in self.tools.walk.rounds(
             self.name,
-            Group.PARKED,
-            due_ms=now_ms,
+            self.group,
+            due_ms=self.tools.clock(),
             seconds_left=seconds_left,
-            wanted=self.tools.gate.check(due_rule),
+            wanted=self.tools.gate.check(self.rule),
         ):
-            dispatch.send(rows)
-
-
-@dataclass(frozen=True)
-class Healing:
-    """The job that tries once more what ran out of attempts, while the live lanes are quiet."""
-
-    tools: Tools
-    name: str = "healing"
-
-    def run(self, seconds_left: SecondsLeft) -> None:
-        """Send every healing row whose time has come; its attempts stay as they are."""
-        now_ms = self.tools.clock()
-        dispatch = self.tools.dispatch(seconds_left)
-        for rows in self.tools.walk.rounds(
-            self.name,
-            Group.HEALING,
-            due_ms=now_ms,
-            seconds_left=seconds_left,
-            wanted=self.tools.gate.check(healing_rule),
-        ):
-            dispatch.send([put_in_lane(row, row.task.lane.heals_in) for row in rows])
+            dispatch.send([put_in_lane(row, self.lane_of(row.task.lane)) for row in rows])
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ Wait = Callable[[float], None]
 
 
 class Job(Protocol):
-    """One of the sweep's duties."""
+    """One job of the sweep."""
 
     @property
     def name(self) -> str: ...
 
     def run(self, seconds_left: SecondsLeft) -> None:
-        """Do as much as time allows; the rest is for the next run."""
+        """Do as much as time allows; the next run goes on."""
 
 
 class Cursors(Protocol):

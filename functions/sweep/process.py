@@ -52,12 +52,12 @@ class Sweep:
             job.run(seconds_left)
         except Exception as error:  # noqa: BLE001
             expected = isinstance(error, EXPECTED)
-            told = str(error) if expected else f"unexpected {type(error).__name__}, see the log"
+            failure = str(error) if expected else f"unexpected {type(error).__name__}, see the log"
             if not expected:
                 self.telemetry.unexpected(error)
-            self.telemetry.event("sweep_job_failed", job=job.name, failure=told)
+            self.telemetry.event("sweep_job_failed", job=job.name, failure=failure)
             self.telemetry.count("SweepJobsFailed")
-            return [f"{job.name}: {told}"]
+            return [f"{job.name}: {failure}"]
         return []
 
 

@@ -1,4 +1,4 @@
-"""Rows -> lanes again. A requeue takes a new version, and is owed until its send is confirmed."""
+"""Rows -> lanes again, each under a new version, and repeated until the send is confirmed."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -62,6 +62,6 @@ class Walk:
 
 
 def _parts(listed: Iterable[Listed]) -> Iterator[list[Listed]]:
-    rest = iter(listed)
-    while part := list(islice(rest, ROUND_ROWS)):
+    rows = iter(listed)
+    while part := list(islice(rows, ROUND_ROWS)):
         yield part
