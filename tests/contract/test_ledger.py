@@ -42,7 +42,7 @@ def test_first_write_inserts(engine: LedgerEngine) -> None:
     assert engine.ledger.read([row.row_key]) == {row.row_key: stored}
 
 
-def test_insert_where_a_row_stands_is_lost_and_tells_what_stands_there(
+def test_insert_where_a_row_stands_is_lost_and_returns_that_row(
     engine: LedgerEngine,
 ) -> None:
     """R28: two changes of one new document do not both think that they were first."""
@@ -55,7 +55,7 @@ def test_insert_where_a_row_stands_is_lost_and_tells_what_stands_there(
 
 
 def test_write_under_the_read_revision_wins_once(engine: LedgerEngine) -> None:
-    """R28 R31: of two that read the same row, the second writer is told what the first wrote."""
+    """R28 R31: of two that read the same row, the second writer gets what the first wrote."""
     [row] = engine.ledger.write([make_row(revision=0)]).stored.values()
     first, second = replace(row, status=Status.PROCESSING), changed(row, attempts=7)
 

@@ -1,4 +1,4 @@
-"""A pipeline in memory, with a provider that fails as told."""
+"""A pipeline in memory, with a provider that fails on demand."""
 
 import pytest
 

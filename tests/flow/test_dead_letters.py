@@ -50,7 +50,7 @@ def test_poison_document_touched_again_makes_no_second_dead_letter(
     assert len(pipeline.queues.dead_letters()) == 1
 
 
-def test_foreign_message_goes_to_the_dead_letters_and_harms_nobody(
+def test_foreign_message_goes_to_the_dead_letters_and_harms_no_other(
     pipeline: MemoryPipeline,
 ) -> None:
     """R10: logged once, with its message id."""

@@ -153,7 +153,7 @@ def test_document_that_kills_its_runs_takes_no_other_with_it() -> None:
     assert len(pipeline.queues.dead_letters()) == 1
 
 
-def test_ledger_that_is_down_charges_nobody() -> None:
+def test_ledger_that_is_down_spends_no_attempt() -> None:
     """R22 R31: the entry is written, its row cannot be: the next delivery completes it."""
 
     class ShakyLedger(MemoryLedger):
@@ -176,7 +176,7 @@ def test_ledger_that_is_down_charges_nobody() -> None:
     assert (done.status, done.progress.attempts, done.errors) == (Status.COMPLETED, 1, ())
 
 
-def test_wrong_key_charges_nobody_and_opens_the_breaker(
+def test_wrong_key_spends_no_attempt_and_opens_the_breaker(
     pipeline: MemoryPipeline, embedder: FakeEmbedder
 ) -> None:
     """R24 R25: one request finds out, the lanes stand still, and the key's owner mends it."""
@@ -205,8 +205,8 @@ def test_wrong_key_charges_nobody_and_opens_the_breaker(
     assert pipeline.queues.dead_letters() == []
 
 
-def test_ledger_that_is_down_for_hours_loses_nothing_and_charges_nobody() -> None:
-    """R22 R31: the last deliveries are used slowly; no message dies while nobody can say why."""
+def test_ledger_that_is_down_for_hours_loses_nothing_and_spends_no_attempt() -> None:
+    """R22 R31: deliveries are used slowly; no message becomes a dead letter without a reason."""
 
     class DownLedger(MemoryLedger):
         is_down = False
@@ -233,7 +233,7 @@ def test_ledger_that_is_down_for_hours_loses_nothing_and_charges_nobody() -> Non
     assert (done.status, done.progress.attempts) == (Status.COMPLETED, 1)
 
 
-def test_events_that_nobody_takes_for_hours_lose_nothing() -> None:
+def test_events_that_are_refused_for_hours_lose_nothing() -> None:
     """R27 R31: the ledger says what each document waits for; none dies unexplained."""
     pipeline = make_pipeline()
     pipeline.announcer.refuses = 10_000

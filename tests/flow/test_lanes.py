@@ -78,7 +78,7 @@ def test_batch_larger_than_its_time_is_handed_back_without_a_charge(
 
 
 def test_batches_that_runs_never_reach_wait_in_the_ledger(pipeline: MemoryPipeline) -> None:
-    """R20 R31: nobody is charged, and no message dies for want of time."""
+    """R20 R31: no attempt is spent, and no message becomes a dead letter for want of time."""
     write(pipeline, "a", "hello")
     pipeline.deliver_new()
     for _ in range(8):

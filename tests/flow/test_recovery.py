@@ -134,7 +134,7 @@ def test_outage_of_an_hour_costs_no_document_anything(embedder: FakeEmbedder) ->
     pipeline.drain()
     assert len(texts(pipeline)) == 200
     assert pipeline.queues.dead_letters() == []
-    # Ten requests told enough; the documents of the others were never tried in vain.
+    # Ten requests were enough to know; the documents of the others were never tried in vain.
     assert sum(row.progress.attempts > 1 for row in pipeline.ledger.rows.values()) <= 100
 
 
@@ -231,8 +231,10 @@ def test_every_end_is_announced(pipeline: MemoryPipeline) -> None:
     pipeline.tables["articles"].delete({"id": "gone"})
     pipeline.drain()
 
-    told = {(event.document_id, DETAIL_TYPES[event.status]) for event in pipeline.announcer.events}
-    assert told == {
+    announced = {
+        (event.document_id, DETAIL_TYPES[event.status]) for event in pipeline.announcer.events
+    }
+    assert announced == {
         ("whole", "Document Completed"),
         ("part", "Document Partially Completed"),
         ("bad", "Document Failed"),
@@ -268,7 +270,7 @@ def test_refused_event_is_logged_as_a_failure(pipeline: MemoryPipeline) -> None:
     assert "FreshnessMilliseconds" not in pipeline.telemetry.metrics
 
 
-def test_failure_of_many_is_told_once(pipeline: MemoryPipeline, embedder: FakeEmbedder) -> None:
+def test_failure_of_many_is_logged_once(pipeline: MemoryPipeline, embedder: FakeEmbedder) -> None:
     """R26: one line with the cause and the number, not ten."""
     embedder.failures = [BROKEN]
     for number in range(10):
@@ -276,12 +278,12 @@ def test_failure_of_many_is_told_once(pipeline: MemoryPipeline, embedder: FakeEm
     pipeline.deliver_new()
     pipeline.run("default/normal")
 
-    told = [fields for name, fields in pipeline.telemetry.events if name == "failure_bulk"]
-    assert [(one["failure"], one["documents"]) for one in told] == [("provider_error", 10)]
+    logged = [fields for name, fields in pipeline.telemetry.events if name == "failure_bulk"]
+    assert [(one["failure"], one["documents"]) for one in logged] == [("provider_error", 10)]
 
 
 def test_throttled_run_waits_and_goes_on(pipeline: MemoryPipeline, embedder: FakeEmbedder) -> None:
-    """R23: the batch stays whole, nobody is charged, and the same run completes it."""
+    """R23: the batch stays whole, no attempt is spent, and the same run completes it."""
     embedder.failures = [Failure(FailureKind.THROTTLED, "429", 7)]
     for number in range(10):
         write(pipeline, f"{number}", f"text {number}")

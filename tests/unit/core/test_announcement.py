@@ -1,4 +1,4 @@
-"""How a document ended, as the world is told, and as docs/events.md promises it."""
+"""The event of a document's end, as docs/events.md promises it."""
 
 import json
 import re

@@ -43,7 +43,7 @@ def test_single_key_is_the_id_itself() -> None:
     ids=["other attribute", "no key", "half a surrogate pair"],
 )
 def test_key_that_does_not_fit_is_refused(key: dict[str, dict[str, str]], reason: str) -> None:
-    """R02: a wrong key is told in words."""
+    """R02: a wrong key is described in words."""
     with pytest.raises(MalformedKeyError, match=reason):
         document_id(key, ["id"])
 

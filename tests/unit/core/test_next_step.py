@@ -80,7 +80,9 @@ def step_after(
         (5, Heal(60, EXHAUSTED)),
     ],
 )
-def test_charged_failure_backs_off_until_its_attempts_are_spent(attempts: int, step: Step) -> None:
+def test_failure_that_spends_an_attempt_backs_off_until_its_attempts_are_spent(
+    attempts: int, step: Step
+) -> None:
     """R20 R21 R30: by visibility while the delay is short, then it heals."""
     assert step_after(TRANSIENT, attempts=attempts) == step
 
@@ -171,7 +173,7 @@ def test_retry_after_is_the_least_delay(kind: FailureKind, asked: float | None, 
     ("waits", "step"),
     [(1, RetryAfter(4)), (2, RetryAfter(8)), (5, RetryAfter(64)), (6, Park(128)), (99, Park(300))],
 )
-def test_uncharged_failure_waits_longer_each_time(waits: int, step: Step) -> None:
+def test_free_retry_waits_longer_each_time(waits: int, step: Step) -> None:
     """R23: up to five minutes."""
     assert step_after(Failure(FailureKind.STORE_UNAVAILABLE, "x"), free_retries=waits) == step
 
@@ -217,7 +219,7 @@ def test_without_healing_the_last_attempt_gives_up() -> None:
 def test_permanent_failure_gives_up_at_once(
     kind: FailureKind, tried: Progress, settings: RetrySettings, failing: bool
 ) -> None:
-    """R24: waiting would help nobody, whatever was tried."""
+    """R24: waiting would not help, whatever was tried."""
     step = next_step(
         Failure(kind, "no", 5.0),
         tried,
@@ -233,7 +235,7 @@ def test_permanent_failure_gives_up_at_once(
 @given(
     kind=st.sampled_from(FREE), tried=TRIED, settings=SETTINGS, asked=ASKED, failing=st.booleans()
 )
-def test_uncharged_failure_never_gives_up(
+def test_free_retry_never_gives_up(
     kind: FailureKind, tried: Progress, settings: RetrySettings, asked: float | None, failing: bool
 ) -> None:
     """R23 R24: no document fails for what is none of its fault."""
@@ -292,7 +294,7 @@ def test_message_is_hidden_only_shortly_and_not_too_often(
 
 @pytest.mark.parametrize("kind", [*CHARGED, FailureKind.STORE_UNAVAILABLE])
 def test_last_receives_are_kept_for_kills(kind: FailureKind) -> None:
-    """R20 R31: parked before the redrive policy could move a message that nobody gave up."""
+    """R20 R31: parked before the redrive policy could move a message that was not given up."""
     before = step_after(Failure(kind, "x"), receive_count=LAST_HIDING_RECEIVE - 1)
     then = step_after(Failure(kind, "x"), receive_count=LAST_HIDING_RECEIVE)
 

@@ -33,7 +33,7 @@ def test_task_survives_the_queue_with_any_id(name: str) -> None:
     ids=["empty", "no JSON", "list", "fields missing", "unknown lane"],
 )
 def test_message_that_is_not_ours_is_refused(body: str, reason: str) -> None:
-    """R10: a foreign message is told apart, by the field that is wrong."""
+    """R10: a foreign message is recognised, by the field that is wrong."""
     with pytest.raises(MalformedTaskError, match=reason):
         parse_task(body)
 

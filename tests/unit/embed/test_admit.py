@@ -23,7 +23,7 @@ def check(row: LedgerRow | None, version: int = NOW_MS, **message: Any) -> Admis
     )
 
 
-def died(**changes: Any) -> LedgerRow:
+def crashed(**changes: Any) -> LedgerRow:
     values: dict[str, Any] = {"status": Status.PROCESSING, "last_attempt_ms": NOW_MS}
     return make_row(**values | changes)
 
@@ -63,8 +63,8 @@ def test_started_row_tells_what_runs() -> None:
 
 
 def test_run_that_died_makes_a_suspect() -> None:
-    """R10 R22 R31: charged once, and worked alone from now on; paid vectors may be stashed."""
-    admission = check(died(receive_count=1), receive_count=2)
+    """R10 R22 R31: it spends one attempt and is worked alone; paid vectors may be stashed."""
+    admission = check(crashed(receive_count=1), receive_count=2)
 
     row = admission.row
     assert admission.verdict is Verdict.SUSPECT
@@ -75,7 +75,7 @@ def test_run_that_died_makes_a_suspect() -> None:
 
 def test_run_that_could_not_write_its_end_is_not_taken_for_dead() -> None:
     """R22: a ledger that was down is a free retry: the message came back too soon for a crash."""
-    row = died(receive_count=1, last_attempt_ms=NOW_MS + 300_000)
+    row = crashed(receive_count=1, last_attempt_ms=NOW_MS + 300_000)
 
     admission = check(row, receive_count=2)
 
@@ -86,7 +86,7 @@ def test_run_that_could_not_write_its_end_is_not_taken_for_dead() -> None:
 
 def test_document_that_kills_every_run_is_given_up() -> None:
     """R24 R31: it ends, with its reason, instead of killing for ever."""
-    admission = check(died(receive_count=2, attempts=2), receive_count=3)
+    admission = check(crashed(receive_count=2, attempts=2), receive_count=3)
 
     assert admission.verdict is Verdict.DEAD
     assert admission.row is not None
@@ -113,7 +113,7 @@ def test_only_a_message_sent_after_the_failure_is_a_new_life(
 def test_last_deliveries_are_not_spent_on_deaths() -> None:
     """R20 R31: a policy with many attempts parks it, so that SQS does not move it unexplained."""
     retry = RetrySettings(default=RetryPolicy(max_attempts=30))
-    row = died(receive_count=7, attempts=7, last_attempt_ms=NOW_MS - 10_000_000)
+    row = crashed(receive_count=7, attempts=7, last_attempt_ms=NOW_MS - 10_000_000)
 
     admission = admit(
         make_task(version=NOW_MS),

@@ -110,7 +110,7 @@ def test_permanent_failure_keeps_the_hash_of_what_failed() -> None:
     )
 
 
-def test_throttled_attempt_is_not_charged() -> None:
+def test_throttled_attempt_is_a_free_retry() -> None:
     """R23: a 429 spends nothing."""
     conclusion = end(Failed(Failure(FailureKind.THROTTLED, "429", 30)))
     row = row_of(conclusion)
@@ -171,7 +171,7 @@ def test_healing_comes_to_an_end() -> None:
 
 
 def test_document_without_some_chunks_is_partially_completed() -> None:
-    """R27: the progress counts them as done with; the row stays until somebody has looked."""
+    """R27: the progress counts them as done with; the row stays until a person has looked."""
     row = row_of(end(Indexed("hash", 8, chunks_failed=2)))
 
     assert row.status is Status.PARTIALLY_COMPLETED
@@ -197,7 +197,7 @@ def test_untouched_goes_back_as_it_was() -> None:
     assert conclusion.again_in_seconds == 2
 
 
-def test_document_that_no_run_has_time_for_is_charged_in_the_end() -> None:
+def test_document_that_no_run_has_time_for_spends_an_attempt_in_the_end() -> None:
     """R27: eight deliveries without time are the document's own trouble."""
     row = row_of(end(Untouched(), make_row(status=Status.PROCESSING, receive_count=8)))
 

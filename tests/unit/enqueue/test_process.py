@@ -79,7 +79,7 @@ def test_document_that_could_not_be_sent_is_left_to_the_sweep() -> None:
     }
 
 
-def test_document_that_nobody_takes_is_reported_by_its_first_record() -> None:
+def test_document_that_no_store_takes_is_reported_by_its_first_record() -> None:
     """R04 R10: the stream comes again from there, and nothing of the document is lost."""
     enqueue = make_enqueue(RefusingQueues(MovableClock(), {"b"}), ForgetfulLedger())
 

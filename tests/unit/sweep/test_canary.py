@@ -73,7 +73,7 @@ def test_mass_stays_when_its_canary_does_not_come_through(world: World, work: Wo
 def test_mass_follows_a_canary_that_is_slow(
     world: World, run_seconds: float, waited: float
 ) -> None:
-    """R29: a minute later, or when the run ends: a backlog or a long window starves nobody."""
+    """R29: a minute later, or when the run ends: a backlog or a long window stops no lane."""
     world.work = is_busy
     park(world, MANY)
     started_ms = world.clock()
@@ -97,8 +97,8 @@ def test_canary_of_one_lane_holds_no_other(world: World) -> None:
 
     assert requeued(world) == 30 + 1 + 30
     assert world.clock() - started_ms == CANARY_SECONDS * 1000
-    [told] = [fields for name, fields in world.telemetry.events if name == "requeue_held_back"]
-    assert (told["lane"], told["reason"]) == (Lane.NORMAL, Hold.UNPROVEN)
+    [logged] = [fields for name, fields in world.telemetry.events if name == "requeue_held_back"]
+    assert (logged["lane"], logged["reason"]) == (Lane.NORMAL, Hold.UNPROVEN)
 
 
 def test_slow_canaries_share_one_minute(world: World) -> None:
@@ -115,7 +115,7 @@ def test_slow_canaries_share_one_minute(world: World) -> None:
     assert requeued(world) == 4 * MANY
 
 
-def test_canary_that_somebody_else_has_sent_holds_nobody(world: World) -> None:
+def test_canary_that_another_sweep_has_sent_holds_no_lane(world: World) -> None:
     """R29 R31: a newer change, or another sweep, was faster with that one document."""
     rows = park(world, 30)
     overtaken = OvertakesFirst(world.ledger)

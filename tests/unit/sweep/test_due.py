@@ -210,7 +210,7 @@ def test_breaker_holds_what_would_only_wait(
     assert [lane for lane in lanes if world.tasks(lane)] == list(lanes)
 
 
-def test_unreadable_breaker_stops_nobody(world: World) -> None:
+def test_unreadable_breaker_stops_no_work(world: World) -> None:
     """R25: the stated rule: go on, and count it."""
     world.park("a")
     world.control.is_down = True

@@ -1,4 +1,4 @@
-"""Healing: what ran out of attempts is tried again while nobody else needs the lanes."""
+"""Healing: what ran out of attempts is tried again while the live lanes are quiet."""
 
 import pytest
 
@@ -71,7 +71,7 @@ def test_stage_that_is_never_quiet_heals_half_an_hour_later(world: World) -> Non
 
 
 def test_healing_comes_to_an_end_in_a_stage_that_is_never_quiet() -> None:
-    """R27 R30: after a day of tries the document is given up, and a person is told."""
+    """R27 R30: after a day of tries the document is given up, and a person is informed."""
     broken = FakeEmbedder(always=FailureError(Failure(FailureKind.PROVIDER_ERROR, "503")))
     pipeline = make_pipeline(embedders={"default": broken})
     pipeline.tables["articles"].put({"id": "a", "body": "text"})

@@ -47,7 +47,7 @@ def test_young_tombstone_stays(world: World) -> None:
 
 
 def test_skipped_and_failed_rows_are_kept(world: World) -> None:
-    """R27: their documents exist, and somebody may ask why they are not found."""
+    """R27: their documents exist, and a person may ask why they are not found."""
     old = world.clock() - 10 * DAY_MS
     kept = [
         world.put(str(status), status=status, queued_ms=old)

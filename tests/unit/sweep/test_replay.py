@@ -104,7 +104,7 @@ def test_change_that_the_queue_does_not_take_is_owed(world: World) -> None:
     [b"", b"[]", b'{"payload": "{}"}', b'{"payload": "{"}', b'{"requestContext": {}}'],
 )
 def test_unreadable_object_stops_no_other(world: World, body: bytes) -> None:
-    """R10: it is kept for a person, told without its content, and the run ends in an error."""
+    """R10: it is kept for a person, logged without its content, and the run ends in an error."""
     world.failed_changes.objects["bad"] = body
     set_aside(world, "good", written(world, {"id": "a", "body": "x"}))
 

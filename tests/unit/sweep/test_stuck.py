@@ -22,7 +22,7 @@ def lose(world: World, name: str = "a", **changes: Any) -> LedgerRow:
 
 @pytest.mark.parametrize("status", [Status.PENDING, Status.PROCESSING])
 def test_row_without_a_message_is_sent_again_as_an_attempt(world: World, status: Status) -> None:
-    """R29: lost by the queue, or orphaned by a run that died; its history tells it."""
+    """R29: lost by the queue, or left by a run that crashed; it is in its history."""
     lost = lose(world, status=status, attempts=1)
 
     world.run("maintenance")
@@ -66,8 +66,8 @@ def test_stuck_row_is_exhausted_in_the_end(world: World) -> None:
     assert sent == [1, 2, 3, 4, 5, 5, 5, 5, 5, 5]
     assert (row.status, row.progress.attempts) == (Status.FAILED_MAX_RETRIES, 5)
     assert row.outcome.reason == "stuck after 5 attempts: no run has come to an end with it"
-    [told] = [fields for name, fields in world.telemetry.events if name == "task_exhausted"]
-    assert (told["document_id"], told["reason"]) == ("a", row.outcome.reason)
+    [logged] = [fields for name, fields in world.telemetry.events if name == "task_exhausted"]
+    assert (logged["document_id"], logged["reason"]) == ("a", row.outcome.reason)
     assert world.telemetry.metrics["TasksExhausted"] == 1
     [event] = world.announcer.events
     assert event.status is Status.FAILED_MAX_RETRIES
@@ -114,7 +114,7 @@ def test_backlog_is_not_requeued_to_its_own_tail(world: World) -> None:
 
 @pytest.mark.parametrize("state", [Circuit.OPEN, Circuit.PAUSED, Circuit.REOPENING])
 @pytest.mark.parametrize("part", [Part.PROVIDER, Part.INDEX])
-def test_outage_of_days_charges_nobody(world: World, part: Part, state: Circuit) -> None:
+def test_outage_of_days_spends_no_attempt(world: World, part: Part, state: Circuit) -> None:
     """R24 R25: what waits behind a breaker is not stuck, nor while its lanes come back."""
     waiting = lose(world)
     world.switch(part, state)

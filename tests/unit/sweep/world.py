@@ -43,7 +43,7 @@ def parks(row: LedgerRow) -> LedgerRow:
 def fails(kind: FailureKind) -> Work:
     return lambda row: changed(
         row,
-        errors=(ErrorRecord(row.queued_ms, kind, "told"),),
+        errors=(ErrorRecord(row.queued_ms, kind, "injected"),),
         status=Status.FAILED,
         next_attempt_ms=None,
     )
@@ -55,7 +55,7 @@ def is_busy(row: LedgerRow) -> LedgerRow:
 
 @dataclass
 class World:
-    """Every box of the sweep, for a test to look at."""
+    """Every dependency of the sweep, for a test to look at."""
 
     targets: tuple[TargetSettings, ...] = field(default_factory=lambda: (make_target(),))
     clock: MovableClock = field(default_factory=MovableClock)
@@ -79,7 +79,7 @@ class World:
         queue: TaskQueue | None = None,
         indexes: dict[str, VectorIndex] | None = None,
     ) -> Sweep:
-        """Build the sweep; a box may be replaced by one in trouble."""
+        """Build the sweep; a dependency may be replaced by one that fails."""
         return build_sweep(
             ledger=ledger or self.ledger,
             queue=queue or self.queues,
@@ -104,9 +104,9 @@ class World:
             stage="test",
         )
 
-    def run(self, job: str, **boxes: Any) -> None:
+    def run(self, job: str, **replaced: Any) -> None:
         """Run an event's jobs, with more time than they need."""
-        self.sweep(**boxes).run(job, lambda: RUN_SECONDS)
+        self.sweep(**replaced).run(job, lambda: RUN_SECONDS)
 
     def wait(self, seconds: float) -> None:
         """Let time go by, and a worker take what is in the lanes."""
