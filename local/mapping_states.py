@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 
 from local.aws_client import local_arn
-from local.endpoint.lambda_mappings import MappingStatus
+from local.endpoint.lambda_api import MappingStatus
 from local.runner.runner import Runner
 from local.specs import QueueMappingSpec, StackSpec, StreamMappingSpec
 

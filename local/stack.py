@@ -21,8 +21,8 @@ from functions.core.settings import EnqueueSettings
 from infrastructure.function_table import FUNCTIONS
 from local.aws_client import local_client
 from local.background import ENGINES, STACK
+from local.endpoint.engines import EngineUrls
 from local.endpoint.server import AwsEndpoint
-from local.endpoint.upstream import EngineUrls
 from local.engines import start_engines
 from local.engines.dynamodb import DynamoDb
 from local.engines.elasticmq import ElasticMq
@@ -150,7 +150,7 @@ def _start_model_server(processes: Processes, folder: Path, vectors: str) -> Cal
     log, port_file = folder / "model.log", folder / "model.port"
     log.unlink(missing_ok=True)
     port_file.unlink(missing_ok=True)
-    command = (sys.executable, "-m", "local.model_server", "--vectors", vectors)
+    command = (sys.executable, "-m", "local.provider", "--vectors", vectors)
     process = processes.start(
         Program(
             command=(*command, "--port", "0", "--port-file", str(port_file)),

@@ -12,7 +12,7 @@ from benchmarks.storm.tempo import Tempo, hurried
 from benchmarks.storm.world import World, storm_world
 from functions.core.breaker import Circuit
 from functions.core.failure import Part
-from local.model.faults import Fault, FaultKind
+from local.provider.faults import Fault, FaultKind
 
 DOCUMENTS = 300
 # An hour, and everything else of the breaker, forty times as fast.

@@ -8,7 +8,7 @@ from benchmarks.storm.provider import Sales
 from benchmarks.storm.texts import tokens_of
 from functions.core.settings import TargetSettings
 from functions.embed.vectorize import HARMLESS
-from local.model.counts import vector_key
+from local.provider.counts import vector_key
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from benchmarks.storm.texts import POISON
-from local.model.faults import Fault, FaultKind
+from local.provider.faults import Fault, FaultKind
 from ops.demo.provider import Provider as LocalProvider
 
 REJECTS_POISON = Fault(FaultKind.POISON, marker=POISON)

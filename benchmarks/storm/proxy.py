@@ -1,15 +1,13 @@
-"""A TCP proxy before the index that can refuse, reset or swallow connections while it is away."""
+"""A TCP proxy in front of the index that can refuse, reset or silence connections."""
 
 import contextlib
 import socket
 import struct
 import threading
-from types import TracebackType
-from typing import Self
 from urllib.parse import urlsplit
 
 from benchmarks.storm.weather import Outage
-from local.loopback_server import LOOPBACK
+from local.http_server import LOOPBACK
 
 CHUNK_BYTES = 1 << 16
 BACKLOG = 128
@@ -18,10 +16,10 @@ RESET = struct.pack("ii", 1, 0)
 
 
 class IndexProxy:
-    """Passes every byte on, or none."""
+    """Passes every byte on, or none during an outage."""
 
     def __init__(self) -> None:
-        """Take a port of the loopback address; `address_for` says where it leads."""
+        """Bind a port of the loopback address; `address_for` sets the server behind it."""
         self._lock = threading.Lock()
         self._upstream = (LOOPBACK, 0)
         self._open: set[socket.socket] = set()
@@ -34,13 +32,13 @@ class IndexProxy:
         self._start_accepting(self._listener)
 
     def address_for(self, endpoint: str) -> str:
-        """Lead to this endpoint; return the address that stands for it."""
+        """Pass everything on to this endpoint; return the address to use instead of it."""
         parts = urlsplit(endpoint)
         self._upstream = (str(parts.hostname), int(parts.port or 80))
         return f"http://{LOOPBACK}:{self._port}"
 
     def go_away(self, how: Outage) -> None:
-        """Cut or hold what is open, and take nothing new."""
+        """Start an outage: cut or hold open connections, accept no new ones."""
         with self._lock:
             self._outage = how
             self._is_back.clear()
@@ -50,37 +48,24 @@ class IndexProxy:
                 self._cut()
 
     def come_back(self) -> None:
-        """Pass everything on again."""
+        """End the outage."""
         with self._lock:
             was, self._outage = self._outage, None
             if was is Outage.REFUSED:
                 self._listener = _listen(self._port)
                 self._start_accepting(self._listener)
             if was is Outage.SILENT:
-                # Whoever waited for an answer all the time has lost it.
+                # Requests that waited through the outage lose their answers.
                 self._cut()
             self._is_back.set()
 
     def close(self) -> None:
-        """End everything."""
+        """Close all connections and the port."""
         with self._lock:
             self._is_closed = True
             _close(self._listener)
             self._cut()
             self._is_back.set()
-
-    def __enter__(self) -> Self:
-        """Return the proxy."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close it."""
-        self.close()
 
     def _start_accepting(self, listener: socket.socket) -> None:
         threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
@@ -143,7 +128,7 @@ def _listen(port: int) -> socket.socket:
 
 
 def _close(listener: socket.socket) -> None:
-    # Only a shutdown wakes the thread that waits for the next connection.
+    # Only a shutdown ends the accept() of the listening thread.
     with contextlib.suppress(OSError):
         listener.shutdown(socket.SHUT_RDWR)
     listener.close()

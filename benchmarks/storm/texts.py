@@ -10,7 +10,7 @@ from benchmarks.storm.operations import Content, Operation
 from functions.core.document import Document, read_document
 from functions.core.settings import SourceSettings
 from functions.embed.chunking import split
-from local.model.embeddings_request import count_tokens
+from local.provider.request import count_tokens
 
 # The provider refuses a text with this word in it, until the storm is over.
 POISON = "xyzzy"

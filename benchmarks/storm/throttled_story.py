@@ -7,8 +7,8 @@ from pathlib import Path
 from benchmarks.storm.backlog import Backlog, Say, Told, violated
 from benchmarks.storm.tempo import with_target
 from benchmarks.storm.world import storm_world
-from local.model.faults import Fault, FaultKind, RetryAfter
-from local.model.server import ModelServer
+from local.provider.faults import Fault, FaultKind, RetryAfter
+from local.provider.server import ModelServer
 
 DOCUMENTS = 300
 THROTTLED_SECONDS = 120.0

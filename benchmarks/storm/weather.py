@@ -5,7 +5,7 @@ from enum import StrEnum
 from itertools import cycle
 from random import Random
 
-from local.model.faults import Fault, FaultKind, RetryAfter
+from local.provider.faults import Fault, FaultKind, RetryAfter
 
 # Each comes with another share of the requests; a seed of its own makes the share's choice.
 PROVIDER_FAULTS = (

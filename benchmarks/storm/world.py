@@ -3,7 +3,7 @@
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,7 +81,7 @@ def storm_world(
 ) -> Iterator[World]:
     """Start the stack on a folder; what the functions know as the index is the proxy."""
     with (
-        IndexProxy() as proxy,
+        closing(IndexProxy()) as proxy,
         local_stack(
             folder,
             log=log,

@@ -1,8 +1,7 @@
 """The one AWS endpoint of this machine: every SDK and the aws command line work against it."""
 
-from local.endpoint.lambda_functions import Functions
-from local.endpoint.lambda_mappings import Mappings, MappingStatus
+from local.endpoint.engines import EngineUrls
+from local.endpoint.lambda_api import Functions, Mappings, MappingStatus
 from local.endpoint.server import AwsEndpoint
-from local.endpoint.upstream import EngineUrls
 
 __all__ = ["AwsEndpoint", "EngineUrls", "Functions", "MappingStatus", "Mappings"]

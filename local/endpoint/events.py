@@ -1,6 +1,6 @@
-"""EventBridge's PutEvents: what is taken is added to a file, one event a line, and goes nowhere.
+"""EventBridge's PutEvents: accepted events are added to a file, one a line, and go nowhere else.
 
-moto would give it to its own queues, which nobody reads here. Rules, buses and all other calls
+moto would send them to its own queues, which are not read here. Rules, buses and all other calls
 of EventBridge stay with moto.
 """
 
@@ -12,7 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from local.endpoint.messages import Answer, Request
+from starlette.responses import Response
+
+from local.endpoint.messages import Request
 from local.endpoint.protocols import AwsError, json_answer, parameters
 
 # https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html
@@ -25,7 +27,7 @@ Entry = Mapping[str, Any]
 
 
 class Events:
-    """Takes events and keeps them."""
+    """Checks events and keeps the accepted ones."""
 
     def __init__(self, file: Path | None, *, region: str, account: str) -> None:
         """Add to this file; None keeps nothing."""
@@ -34,11 +36,11 @@ class Events:
         self._account = account
         self._lock = threading.Lock()
 
-    def answer(self, request: Request) -> Answer:
+    def answer(self, request: Request) -> Response:
         """Answer PutEvents: each entry gets an id or an error, in their order."""
         entries: Sequence[Entry] = parameters(request).get("Entries") or ()
         _check(entries)
-        results = [_refused(entry) or {"EventId": str(uuid.uuid4())} for entry in entries]
+        results = [_rejected(entry) or {"EventId": str(uuid.uuid4())} for entry in entries]
         self._keep(
             self._event(entry, result["EventId"])
             for entry, result in zip(entries, results, strict=True)
@@ -92,8 +94,8 @@ def _size(entry: Entry) -> int:
     return sum(len(text.encode()) for text in texts) + (_TIME_BYTES if "Time" in entry else 0)
 
 
-def _refused(entry: Entry) -> dict[str, str] | None:
-    """Say why an entry is refused; None where it is taken."""
+def _rejected(entry: Entry) -> dict[str, str] | None:
+    """Return why an entry is rejected; None if it is accepted."""
     for name in _REQUIRED:
         if not entry.get(name):
             message = f"Parameter {name} is not valid. Reason: {name} is a required argument."

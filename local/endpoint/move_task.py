@@ -1,7 +1,7 @@
 """One move of dead letters back to the queues they came from, or to another one.
 
-No engine does it right for FIFO queues. Here each message is sent before it is deleted: a move
-that dies in between leaves both, and a FIFO queue knows the second by its deduplication id.
+No engine does it right for FIFO queues. Each message is sent before it is deleted: a move that
+crashes in between leaves both, and a FIFO queue drops the second by its deduplication id.
 """
 
 import base64
@@ -23,7 +23,7 @@ _BATCH = 10
 
 
 class UnknownSourceError(Exception):
-    """The message was sent to the dead letters directly: no queue is known to be its source."""
+    """The message was sent to the dead letters directly, so its source queue is not known."""
 
 
 class MoveTask:
@@ -37,7 +37,7 @@ class MoveTask:
         destination_arn: str | None,
         per_second: int | None,
     ) -> None:
-        """Count what is there to be moved."""
+        """Count the messages to move."""
         self.source_arn = source_arn
         self.handle = _handle(source_arn)
         self.moved = 0
@@ -59,7 +59,7 @@ class MoveTask:
 
     @property
     def is_active(self) -> bool:
-        """Tell whether messages may still be moved."""
+        """Return True while messages may still be moved."""
         return self.status in (RUNNING, CANCELLING)
 
     def start(self) -> None:
@@ -127,7 +127,7 @@ class MoveTask:
         waiting = list(messages)
         try:
             # One at a time: the messages of a group must arrive in their order.
-            while waiting and not self._is_told_to_stop():
+            while waiting and not self._is_stopped():
                 self._send(waiting[0])
                 self._sqs.delete_message(
                     QueueUrl=self._source_url, ReceiptHandle=waiting[0]["ReceiptHandle"]
@@ -137,8 +137,8 @@ class MoveTask:
         finally:
             self._release(waiting)
 
-    def _is_told_to_stop(self) -> bool:
-        """Wait for the next message's turn, and tell whether there is one."""
+    def _is_stopped(self) -> bool:
+        """Wait until the rate allows the next message; return True if the task was stopped."""
         if self._per_second is None:
             return self._stop.is_set()
         turn = self._started + self.moved / self._per_second
@@ -158,10 +158,10 @@ class MoveTask:
         if group := attributes.get("MessageGroupId"):
             optional["MessageGroupId"] = group
         if destination.endswith(".fifo"):
-            # Not the id it was first sent with: the source queue may still know that one, and
-            # would swallow the message. Not the message id either, which SQS and ElasticMQ give
-            # it on the way to the dead letters: ElasticMQ (1.7.1) loses a message that dies
-            # again within five minutes under an id that the dead letters have seen.
+            # Not the id it was first sent with: the source queue may still remember it and would
+            # drop the message. Not the message id either, which SQS and ElasticMQ use as the id
+            # on the way to the dead letters: ElasticMQ (1.7.1) loses a message that becomes a
+            # dead letter again within five minutes under an id that the dead letters have seen.
             optional["MessageDeduplicationId"] = f"redrive-{message['MessageId']}"
         self._sqs.send_message(
             QueueUrl=self._url(destination), MessageBody=message["Body"], **optional

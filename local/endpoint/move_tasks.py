@@ -1,4 +1,4 @@
-"""StartMessageMoveTask and its like, as AWS documents them: one task per queue at a time.
+"""The calls on message move tasks, as AWS documents them: one task per queue at a time.
 
 https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_StartMessageMoveTask.html
 """
@@ -20,7 +20,7 @@ MAX_RESULTS = 10
 
 
 class MoveTasks:
-    """The tasks of all queues, the newest first; forgotten at the end, as the queues are."""
+    """The tasks of all queues, the newest first; kept in memory, as the queues are."""
 
     def __init__(self, sqs: "SQSClient") -> None:
         """Use a client of the engine."""

@@ -5,19 +5,17 @@ from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree
 
-from local.endpoint.messages import Answer, Request
+from starlette.responses import JSONResponse, Response
+
+from local.endpoint.messages import Request
 
 REQUEST_ID = "00000000-0000-0000-0000-000000000000"
-_NAMESPACES = {
-    "cloudformation": "http://cloudformation.amazonaws.com/doc/2010-05-15/",
-    "sqs": "http://queue.amazonaws.com/doc/2012-11-05/",
-}
 # In SQS's XML a list is its items, one after the other, each under this name.
 _FLAT_LISTS = {"Results": "ListMessageMoveTasksResultEntry"}
 
 
 class AwsError(Exception):
-    """A refusal, to be told in the protocol of the call."""
+    """A refusal, to be sent in the protocol of the call."""
 
     def __init__(self, code: str, message: str, *, status: int = 400) -> None:
         super().__init__(message)
@@ -25,55 +23,52 @@ class AwsError(Exception):
         self.status = status
 
 
-def speaks_json(request: Request) -> bool:
-    """Tell the JSON protocol from the query protocol."""
-    return "x-amz-target" in request.headers
-
-
 def parameters(request: Request) -> Mapping[str, Any]:
     """Return what a call was given; in the query protocol every value is text."""
-    if not speaks_json(request):
+    if not request.is_json:
         return request.form
     given = json.loads(request.body or b"{}")
     return given if isinstance(given, dict) else {}
 
 
-def result(request: Request, service: str, fields: Mapping[str, Any]) -> Answer:
+def result(request: Request, fields: Mapping[str, Any]) -> Response:
     """Answer a call in the protocol in which it came."""
-    if speaks_json(request):
+    if request.is_json:
         return json_answer(200, fields)
-    response = ElementTree.Element(f"{request.action}Response", xmlns=_NAMESPACES[service])
-    _append(response, f"{request.action}Result", fields)
-    _append(response, "ResponseMetadata", {"RequestId": REQUEST_ID})
-    return _xml(200, response)
+    metadata = {"RequestId": REQUEST_ID}
+    parts = {f"{request.action}Result": fields, "ResponseMetadata": metadata}
+    return _xml(200, request, f"{request.action}Response", parts)
 
 
-def refusal(request: Request, service: str, error: AwsError) -> Answer:
-    """Tell an error in the protocol in which the call came."""
-    if speaks_json(request):
+def refusal(request: Request, error: AwsError) -> Response:
+    """Return an error in the protocol in which the call came."""
+    if request.is_json:
         return json_answer(
             error.status,
-            {"__type": f"com.amazonaws.{service}#{error.code}", "message": str(error)},
+            {"__type": f"com.amazonaws.{request.service.name}#{error.code}", "message": str(error)},
             # SDKs that knew SQS before it spoke JSON look for the error under its old name.
-            ("x-amzn-query-error", f"{error.code};Sender"),
+            {"x-amzn-query-error": f"{error.code};Sender"},
         )
     if request.action:
-        response = ElementTree.Element("ErrorResponse", xmlns=_NAMESPACES.get(service, ""))
         fields = {"Type": "Sender", "Code": error.code, "Message": str(error)}
-        _append(response, "Error", fields)
-        _append(response, "RequestId", REQUEST_ID)
-        return _xml(error.status, response)
-    return json_answer(
-        error.status, {"Type": "User", "Message": str(error)}, ("x-amzn-errortype", error.code)
-    )
+        parts = {"Error": fields, "RequestId": REQUEST_ID}
+        return _xml(error.status, request, "ErrorResponse", parts)
+    fields = {"Type": "User", "Message": str(error)}
+    return json_answer(error.status, fields, {"x-amzn-errortype": error.code})
 
 
-def json_answer(status: int, fields: Mapping[str, Any], *headers: tuple[str, str]) -> Answer:
+def json_answer(
+    status: int, fields: Mapping[str, Any], headers: Mapping[str, str] | None = None
+) -> Response:
     """Answer with JSON."""
-    kind = ("content-type", "application/json")
-    return Answer(
-        status, [kind, ("x-amzn-requestid", REQUEST_ID), *headers], json.dumps(fields).encode()
-    )
+    return JSONResponse(fields, status, {"x-amzn-requestid": REQUEST_ID, **(headers or {})})
+
+
+def _xml(status: int, request: Request, name: str, parts: Mapping[str, Any]) -> Response:
+    root = ElementTree.Element(name, xmlns=request.service.namespace)
+    for part, value in parts.items():
+        _append(root, part, value)
+    return Response(ElementTree.tostring(root), status, media_type="text/xml")
 
 
 def _append(parent: ElementTree.Element, name: str, value: Any) -> None:
@@ -90,7 +85,3 @@ def _append(parent: ElementTree.Element, name: str, value: Any) -> None:
             _append(element, "member", item)
     else:
         element.text = json.dumps(value) if isinstance(value, bool) else str(value)
-
-
-def _xml(status: int, response: ElementTree.Element) -> Answer:
-    return Answer(status, [("content-type", "text/xml")], ElementTree.tostring(response))

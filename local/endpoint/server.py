@@ -1,26 +1,38 @@
-"""The endpoint as an object: bound at once, so that its URL is known, and a `with` block long."""
+"""The endpoint as an object: bound at once, so that its URL is known; a `with` block runs it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 
+from anyio import CapacityLimiter, to_thread
+from starlette import requests
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
 from local.aws_client import ACCOUNT, REGION, local_client
-from local.endpoint.dynamodb import DynamoDb
+from local.endpoint.control_planes import MotoServices, Stacks
+from local.endpoint.engines import DynamoDb, Engine, EngineUrls, Sqs
 from local.endpoint.events import Events
-from local.endpoint.http_server import EndpointHttpServer
-from local.endpoint.lambda_functions import Functions
-from local.endpoint.lambda_mappings import Mappings, MappingStatus
-from local.endpoint.moto_services import MotoServices
+from local.endpoint.lambda_api import Functions, LambdaApi, Mappings
+from local.endpoint.messages import (
+    CLOUDFORMATION,
+    DYNAMODB,
+    EVENTS,
+    LAMBDA,
+    OF_THE_CONNECTION,
+    SQS,
+    Request,
+)
 from local.endpoint.move_tasks import MoveTasks
-from local.endpoint.services import Backends, Services
-from local.endpoint.sqs import Sqs
-from local.endpoint.stacks import Stacks
-from local.endpoint.upstream import EngineUrls
-from local.loopback_server import InBackground
-from local.runner.invocation import Invocation
+from local.endpoint.protocols import AwsError, refusal
+from local.http_server import LoopbackServer
 from local.specs import StackSpec
 
+# Calls in progress: a poll of a queue takes 20 seconds, and a function up to 15 minutes.
+CALLS_AT_ONCE = 512
 
-class AwsEndpoint(InBackground):
+
+class AwsEndpoint(LoopbackServer):
     """Every AWS service of the stack at one address, on loopback."""
 
     def __init__(
@@ -33,21 +45,18 @@ class AwsEndpoint(InBackground):
         events_file: Path | None = None,
     ) -> None:
         """Bind the port (0: a free one); `start` begins to answer. The file gets the events."""
-        self._mappings: Mappings = _NoMappings()
-        self._functions: Functions = _NoFunctions()
-        self._stacks = Stacks(region=region, account=account)
         self._tasks = MoveTasks(local_client("sqs", engines.sqs))
-        backends = Backends(
-            dynamodb=DynamoDb(region=region),
-            sqs=Sqs(engines.sqs, self._tasks),
-            stacks=self._stacks,
-            events=Events(events_file, region=region, account=account),
-            moto=MotoServices(account=account),
-            mappings=lambda: self._mappings,
-            functions=lambda: self._functions,
-        )
-        http = EndpointHttpServer(port, lambda: Services(backends, engines))
-        super().__init__(http, "aws-endpoint")
+        self._engines = [
+            Engine(url, connections=CALLS_AT_ONCE) for url in (engines.dynamodb, engines.sqs)
+        ]
+        self._dynamodb = DynamoDb(self._engines[0], region=region)
+        self._sqs = Sqs(self._engines[1], engines.sqs, self._tasks)
+        self._lambda = LambdaApi()
+        self._events = Events(events_file, region=region, account=account)
+        self._stacks = Stacks(region=region, account=account)
+        self._moto = MotoServices(account=account)
+        self._calls = CapacityLimiter(CALLS_AT_ONCE)
+        super().__init__(self._serve, port=port, name="aws-endpoint")
 
     @property
     def url(self) -> str:
@@ -55,40 +64,58 @@ class AwsEndpoint(InBackground):
         return f"http://localhost:{self.port}"
 
     def serve_mappings(self, mappings: Mappings) -> None:
-        """Tell and switch these event source mappings from now on."""
-        self._mappings = mappings
+        """Describe and switch these event source mappings from now on."""
+        self._lambda.mappings = mappings
 
     def serve_functions(self, functions: Functions) -> None:
         """Run these functions from now on."""
-        self._functions = functions
+        self._lambda.functions = functions
 
     def serve_stack(self, stack: StackSpec) -> None:
-        """Tell the outputs of this stack from now on."""
+        """Describe this stack from now on."""
         self._stacks.serve(stack)
 
     def close(self) -> None:
         """Stop answering, then the move tasks that run."""
         super().close()
         self._tasks.close()
+        for engine in self._engines:
+            engine.close()
 
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = await requests.Request(scope, receive).body()
+        headers = {
+            name: value
+            for name, value in Headers(scope=scope).items()
+            if name not in OF_THE_CONNECTION
+        }
+        target = scope["raw_path"] + (
+            b"?" + scope["query_string"] if scope["query_string"] else b""
+        )
+        request = Request(scope["method"], target.decode(), headers, body)
+        response = await to_thread.run_sync(
+            self._answer, request, limiter=self._calls, abandon_on_cancel=True
+        )
+        await response(scope, receive, send)
 
-class _NoMappings:
-    def list(self) -> Sequence[MappingStatus]:
-        return ()
+    def _answer(self, request: Request) -> Response:
+        """Answer a call; a refusal comes in the shape of its protocol."""
+        try:
+            return self._answers(request)(request)
+        except AwsError as error:
+            return refusal(request, error)
 
-    def get(self, mapping_id: str) -> MappingStatus | None:  # noqa: ARG002
-        return None
-
-    def set_enabled(self, mapping_id: str, enabled: bool) -> MappingStatus | None:  # noqa: ARG002
-        return None
-
-
-class _NoFunctions:
-    def has(self, function: str) -> bool:  # noqa: ARG002
-        return False
-
-    def invoke(self, function: str, payload: bytes) -> Invocation:
-        raise KeyError(function, payload)
-
-    def invoke_later(self, function: str, payload: bytes) -> None:
-        raise KeyError(function, payload)
+    def _answers(self, request: Request) -> Callable[[Request], Response]:
+        """Return what answers a call: an engine, the runner, our own code or moto."""
+        call = (request.service, request.action)
+        if request.service == DYNAMODB:
+            return self._dynamodb.answer
+        if request.service == SQS:
+            return self._sqs.answer
+        if request.service == LAMBDA and self._lambda.knows(request):
+            return self._lambda.answer
+        if call == (EVENTS, "PutEvents"):
+            return self._events.answer
+        if call == (CLOUDFORMATION, "DescribeStacks"):
+            return self._stacks.answer
+        return self._moto.answer

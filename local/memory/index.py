@@ -9,7 +9,7 @@ from functions.core.entry import Entry, Hit, StoredEntry, Tombstone, WriteResult
 from functions.core.failure import Failure, FailureKind
 from functions.core.identity import EntryId
 from functions.core.ports import Embedded, ProviderLimits
-from local.model.hashed import HashedVectors
+from local.provider.vectors import HashedVectors
 
 if TYPE_CHECKING:
     from functions.core.entry import Vector

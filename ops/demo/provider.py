@@ -4,7 +4,7 @@ import json
 import urllib.request
 from typing import Any
 
-from local.model.faults import Fault
+from local.provider.faults import Fault
 
 CALL_SECONDS = 30.0
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from local import background
 from local.engines import EngineError
-from local.model.server import ModelServer
+from local.provider.server import ModelServer
 from ops.demo.story import Story, StoryError
 from ops.demo.worlds import EngineWorld, MemoryWorld, World
 from ops.output import FAILED, OK, Answer, CommandError, UsageError, narrate

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from functions.core.ledger_row import LedgerRow, Status
-from local.model.faults import Fault, FaultKind
+from local.provider.faults import Fault, FaultKind
 from ops.demo.corpus import LONG_ID, fables, long_document
 from ops.demo.worlds import World
 

@@ -64,7 +64,7 @@ def test_a_group_keeps_its_order(fifo: Lane) -> None:
 
 
 def test_a_task_that_dies_again_can_come_back_again(fifo: Lane) -> None:
-    """R41: five minutes of deduplication swallow neither the second death nor the next redrive."""
+    """R41: deduplication drops neither the second dead letter nor the next redrive."""
     fifo.bury("task")
     for _ in range(3):
         fifo.sqs.start_message_move_task(SourceArn=fifo.dead_arn)
@@ -111,7 +111,7 @@ def test_a_destination_takes_what_has_no_known_source(client: Client, lane: Lane
 
 
 def test_messages_move_no_faster_than_asked(fifo: Lane) -> None:
-    """R41: MaxNumberOfMessagesPerSecond spares whoever reads the queue."""
+    """R41: MaxNumberOfMessagesPerSecond protects the readers of the queue."""
     fifo.bury("a", "b", "c", "d", "e")
     began = time.monotonic()
 

@@ -108,7 +108,7 @@ def test_a_queue_takes_the_templates_new_attributes(
 
 
 def test_a_table_of_another_shape_is_not_touched(stack: StackSpec, site: Site) -> None:
-    """R82: a changed key is told, with what to do."""
+    """R82: a changed key is an error that says what to do."""
     source = stack.tables[1]
     stream = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
     changed = replace(source, create={**source.create, "StreamSpecification": stream})

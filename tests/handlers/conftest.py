@@ -17,7 +17,7 @@ from functions.adapters.opensearch_http import OpenSearchHttp
 from functions.embed import handler as embed_handler
 from functions.enqueue import handler as enqueue_handler
 from functions.index_setup.ensure import IndexSpec, ensure_index
-from local.model.server import ModelServer
+from local.provider.server import ModelServer
 from tests.builders import make_source, make_target
 from tests.engines.opensearch_fixture import opensearch_url
 

@@ -10,7 +10,7 @@ from functions.adapters.openai_embedder import OpenAiEmbedder
 from functions.adapters.opensearch_index import search
 from functions.embed.handler import lambda_handler
 from functions.enqueue.handler import lambda_handler as enqueue
-from local.model.faults import Fault, FaultKind
+from local.provider.faults import Fault, FaultKind
 from tests.builders import make_target
 from tests.handlers.conftest import Context, Surroundings, event
 

@@ -9,7 +9,7 @@ import pytest
 
 from infrastructure.app import pipeline_app
 from infrastructure.function_code import PLACEHOLDER
-from local.model.server import ModelServer
+from local.provider.server import ModelServer
 from tests.infrastructure.deployment import Deployed, deployed_stage
 from tests.infrastructure.index_endpoint import index_endpoint
 from tests.infrastructure.security_scan import findings, scan

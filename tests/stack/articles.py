@@ -10,7 +10,7 @@ from functions.adapters.opensearch_http import OpenSearchError, segment
 from functions.core.entry import Hit
 from functions.core.identity import DocumentId, entry_id, row_key
 from functions.core.ledger_row import LedgerRow, Status
-from local.model.faults import Fault
+from local.provider.faults import Fault
 from ops import searching
 from ops.demo.provider import Provider
 from ops.deployment import Deployment

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from functions.core.ledger_row import Status
 from local.aws_client import CREDENTIALS
-from local.model.faults import Fault, FaultKind
+from local.provider.faults import Fault, FaultKind
 from local.stack import LocalStack
 from tests.stack.articles import Articles, until
 from tests.stack.mappings import disabled

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from functions.core.ledger_row import Status
-from local.model.faults import Fault, FaultKind
+from local.provider.faults import Fault, FaultKind
 from local.stack import LocalStack
 from tests.stack.articles import Articles
 from tests.stack.mappings import disabled

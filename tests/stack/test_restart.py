@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from functions.core.ledger_row import Status
-from local.model.faults import Fault, FaultKind
+from local.provider.faults import Fault, FaultKind
 from ops.verification import differences
 from tests.stack.articles import until
 from tests.stack.disk_stack import OWNER, DiskStack

@@ -12,7 +12,7 @@ from benchmarks.storm.run import Limits, run_storm
 from benchmarks.storm.tempo import Tempo, hurried
 from benchmarks.storm.weather import FaultWindow, Outage, OutageWindow
 from benchmarks.storm.world import World, storm_world
-from local.model.faults import Fault, FaultKind
+from local.provider.faults import Fault, FaultKind
 
 # A killed run's messages come back after six timeouts of embed: most of what the test takes.
 TEMPO = Tempo(embed_seconds=6, rest_seconds=5, stuck_seconds=45.0)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from local.model.server import ModelServer
+from local.provider.server import ModelServer
 from tests.unit.adapters.scripted_server import ScriptedServer
 
 

@@ -16,9 +16,9 @@ from functions.core.failure import (
     TooLargeRequestError,
 )
 from functions.core.ports import Embedded
-from local.model.faults import Fault, FaultKind, RetryAfter
-from local.model.hashed import HashedVectors
-from local.model.server import ModelServer
+from local.provider.faults import Fault, FaultKind, RetryAfter
+from local.provider.server import ModelServer
+from local.provider.vectors import HashedVectors
 from tests.builders import make_target
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from moto import mock_aws
 from functions.adapters.openai_embedder import OpenAiEmbedder
 from functions.adapters.secret import ApiKey
 from functions.core.failure import Failure, FailureError, FailureKind
-from local.model.server import ModelServer
+from local.provider.server import ModelServer
 from tests.builders import make_target
 from tests.contract.engines import client
 

@@ -8,8 +8,8 @@ from benchmarks.storm.payment import payment
 from benchmarks.storm.provider import Sales
 from functions.core.settings import TargetSettings
 from functions.embed.vectorize import HARMLESS
-from local.model.counts import vector_key
-from local.model.embeddings_request import count_tokens
+from local.provider.counts import vector_key
+from local.provider.request import count_tokens
 
 TARGET = TargetSettings(name="default", model="hashed", dimensions=8, index="articles")
 TEXT, OTHER = "one text of a document", "another"

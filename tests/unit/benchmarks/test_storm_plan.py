@@ -13,7 +13,7 @@ from benchmarks.storm.texts import POISON, item, texts_needed, tokens_of
 from benchmarks.storm.weather import PROVIDER_FAULTS, Outage
 from functions.core.lane import PRIORITIES, Lane
 from functions.core.settings import SourceSettings
-from local.model.embeddings_request import count_tokens
+from local.provider.request import count_tokens
 
 SOURCE = SourceSettings(
     name="articles",

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from local.endpoint import AwsEndpoint
+from local.endpoint.engines import Engine
 from local.endpoint.messages import Request
-from local.endpoint.upstream import Upstream
 
 LIMIT_SECONDS = 10
 
@@ -46,16 +46,16 @@ def engine_url() -> Iterator[str]:
 
 def test_an_engine_may_drop_idle_connections(engine_url: str) -> None:
     """R82: the next call connects again, and the client does not notice."""
-    upstream = Upstream(engine_url)
+    engine = Engine(engine_url)
 
-    bodies = [upstream.forward(Request("POST", "/", {}, b"%d" % n)).body for n in range(3)]
+    bodies = [engine.forward(Request("POST", "/", {}, b"%d" % n)).body for n in range(3)]
 
-    upstream.close()
+    engine.close()
     assert bodies == [b"0", b"1", b"2"]
 
 
-def test_a_client_that_asks_first_is_told_to_go_on(endpoint: AwsEndpoint) -> None:
-    """R82: S3 clients wait for this word, up to a second for each object."""
+def test_a_client_that_asks_first_gets_a_continue(endpoint: AwsEndpoint) -> None:
+    """R82: S3 clients wait for this answer, up to a second for each object."""
     address = urlsplit(endpoint.url)
     with socket.create_connection(("127.0.0.1", address.port or 0), LIMIT_SECONDS) as client:
         head = "PUT /b/k HTTP/1.1", f"Host: {address.netloc}", "Content-Length: 4"

@@ -67,7 +67,7 @@ def test_an_event_that_nobody_waits_for_is_run(lambda_: Any, tmp_path: Path) -> 
 
 
 def test_a_dry_run_runs_nothing(lambda_: Any) -> None:
-    """R82: it only tells whether the call would be allowed."""
+    """R82: it only checks whether the call would be allowed."""
     answer = lambda_.invoke(FunctionName="sample", InvocationType="DryRun")
 
     assert answer["StatusCode"] == 204
@@ -77,7 +77,7 @@ def test_a_dry_run_runs_nothing(lambda_: Any) -> None:
     ("arguments", "code", "status"),
     [
         ({"FunctionName": "full"}, "TooManyRequestsException", 429),
-        ({"FunctionName": "nobody"}, "ResourceNotFoundException", 404),
+        ({"FunctionName": "unknown"}, "ResourceNotFoundException", 404),
         (
             {"FunctionName": "sample", "Payload": b"not JSON"},
             "InvalidRequestContentException",

@@ -49,27 +49,27 @@ def lambda_(endpoint: AwsEndpoint, client: Callable[[str], Any]) -> Any:
     return client("lambda")
 
 
-def test_a_mapping_is_told_as_lambda_tells_it(lambda_: Any) -> None:
+def test_a_mapping_is_described_as_lambda_does(lambda_: Any) -> None:
     """R82: the breaker reads states in the Lambda API's shape."""
-    told = lambda_.get_event_source_mapping(UUID=QUEUE_ID)
+    found = lambda_.get_event_source_mapping(UUID=QUEUE_ID)
 
-    assert told["State"] == "Enabled"
-    assert told["BatchSize"] == 10
-    assert told["EventSourceArn"] == QUEUE_ARN
-    assert told["FunctionArn"] == f"{FUNCTION}embed"
-    assert told["ScalingConfig"] == {"MaximumConcurrency": 2}
-    assert told["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
-    assert told["LastModified"].timestamp() == 1.5
+    assert found["State"] == "Enabled"
+    assert found["BatchSize"] == 10
+    assert found["EventSourceArn"] == QUEUE_ARN
+    assert found["FunctionArn"] == f"{FUNCTION}embed"
+    assert found["ScalingConfig"] == {"MaximumConcurrency": 2}
+    assert found["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert found["LastModified"].timestamp() == 1.5
 
 
-def test_a_stream_mapping_tells_its_failure_bucket_and_limits(lambda_: Any) -> None:
+def test_a_stream_mapping_has_its_failure_bucket_and_limits(lambda_: Any) -> None:
     """R82: every setting of the template can be read back."""
-    told = lambda_.get_event_source_mapping(UUID=STREAM_ID)
+    found = lambda_.get_event_source_mapping(UUID=STREAM_ID)
 
-    assert told["DestinationConfig"] == {"OnFailure": {"Destination": "arn:aws:s3:::failed"}}
-    assert told["MaximumRetryAttempts"] == 30
-    assert told["MaximumRecordAgeInSeconds"] == 60
-    assert told["BisectBatchOnFunctionError"] is True
+    assert found["DestinationConfig"] == {"OnFailure": {"Destination": "arn:aws:s3:::failed"}}
+    assert found["MaximumRetryAttempts"] == 30
+    assert found["MaximumRecordAgeInSeconds"] == 60
+    assert found["BisectBatchOnFunctionError"] is True
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_stream_mapping_tells_its_failure_bucket_and_limits(lambda_: Any) -> N
         ({"FunctionName": "embed"}, [QUEUE_ID]),
         ({"FunctionName": f"{FUNCTION}enqueue"}, [STREAM_ID]),
         ({"EventSourceArn": QUEUE_ARN}, [QUEUE_ID]),
-        ({"FunctionName": "nobody"}, []),
+        ({"FunctionName": "unknown"}, []),
     ],
     ids=str,
 )

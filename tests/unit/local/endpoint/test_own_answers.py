@@ -16,20 +16,20 @@ def outputs_of(name: str, **outputs: str) -> StackSpec:
     return StackSpec(name, [], [], [], [], [], [], [], outputs=outputs)
 
 
-def test_a_stack_tells_its_outputs(endpoint: AwsEndpoint, client: Callable[[str], Any]) -> None:
+def test_a_stack_lists_its_outputs(endpoint: AwsEndpoint, client: Callable[[str], Any]) -> None:
     """R82: a command line finds a stage's parts as it does in AWS."""
     endpoint.serve_stack(outputs_of("embedq-local", LedgerTable="ledger", Url="http://a?b=1&c=<2>"))
     cloudformation = client("cloudformation")
 
-    (told,) = cloudformation.describe_stacks(StackName="embedq-local")["Stacks"]
+    (stack,) = cloudformation.describe_stacks(StackName="embedq-local")["Stacks"]
 
-    assert told["StackStatus"] == "CREATE_COMPLETE"
-    assert told["Outputs"] == [
+    assert stack["StackStatus"] == "CREATE_COMPLETE"
+    assert stack["Outputs"] == [
         {"OutputKey": "LedgerTable", "OutputValue": "ledger"},
         {"OutputKey": "Url", "OutputValue": "http://a?b=1&c=<2>"},
     ]
-    by_id = cloudformation.describe_stacks(StackName=told["StackId"])["Stacks"]
-    assert by_id == [told] == cloudformation.describe_stacks()["Stacks"]
+    by_id = cloudformation.describe_stacks(StackName=stack["StackId"])["Stacks"]
+    assert by_id == [stack] == cloudformation.describe_stacks()["Stacks"]
 
 
 def test_an_unknown_stack_is_a_validation_error(client: Callable[[str], Any]) -> None:

@@ -3,7 +3,6 @@
 import pytest
 
 from local.endpoint.messages import Request
-from local.endpoint.routing import service_of
 
 FORM = {"content-type": "application/x-www-form-urlencoded; charset=utf-8"}
 
@@ -40,4 +39,4 @@ def signed(service: str) -> dict[str, str]:
 )
 def test_a_request_finds_its_service(request_: Request, service: str) -> None:
     """R82: any SDK, signed or not, in any protocol."""
-    assert service_of(request_) == service
+    assert request_.service.name == service

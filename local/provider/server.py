@@ -1,0 +1,223 @@
+"""The provider's HTTP paths: /v1/embeddings, Azure's form of it, and the control paths."""
+
+import asyncio
+import hmac
+import itertools
+import json
+import math
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from local.http_server import LOOPBACK, LoopbackServer
+from local.provider.answers import answer, proxy_page, refuse
+from local.provider.counts import Counts
+from local.provider.errors import ApiError, invalid_input, invalid_key, unknown_path
+from local.provider.faults import Fault, FaultError, FaultKind, FaultPlan, Met, parse_faults
+from local.provider.minilm import MiniLmVectors
+from local.provider.rate_limit import RateLimit
+from local.provider.request import EmbeddingsRequest, parse_request
+from local.provider.vectors import HashedVectors, Vectors
+
+LARGEST_BODY_BYTES = 64 * 1024 * 1024
+# The status that web servers log for a client that left before its answer.
+CLIENT_GONE = 499
+_CHECK_SECONDS = 0.05
+
+
+class ModelServer(LoopbackServer):
+    """An OpenAI-compatible embeddings server on the loopback address."""
+
+    def __init__(
+        self,
+        vectors: str | Vectors = "hashed",
+        *,
+        weights: Path | None = None,
+        port: int = 0,
+        key: str | None = None,
+        requests_per_minute: int | None = None,
+        tokens_per_minute: int | None = None,
+    ) -> None:
+        """Load the model and bind the port (0: a free one); `start` begins to answer.
+
+        `weights` is the folder of the MiniLM weights; without it the installed package is used.
+        """
+        self._vectors = _vectors(vectors, weights)
+        self._key = key
+        self._rate_limit = RateLimit(
+            requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute
+        )
+        self._plan = FaultPlan()
+        self._counts = Counts()
+        self._closing = threading.Event()
+        self._numbers = itertools.count(1)
+        # More requests at once than cores would only compete for the same caches.
+        self._turns = asyncio.Semaphore(os.cpu_count() or 1)
+        azure = "/openai/deployments/{deployment}/embeddings"
+        paths = ("/v1/embeddings", "/openai/v1/embeddings", azure)
+        routes = [Route(path, self._embeddings, methods=["POST"]) for path in paths]
+        routes.append(Route("/faults", self._change_faults, methods=["GET", "PUT", "DELETE"]))
+        routes.append(Route("/counts", self._change_counts, methods=["GET", "DELETE"]))
+        app = Starlette(
+            routes=routes, exception_handlers={ApiError: _refused, HTTPException: _no_route}
+        )
+        super().__init__(app, port=port, name="model-server")
+
+    @property
+    def origin(self) -> str:
+        """Return the address without a path: Azure's endpoint, the base of /faults and /counts."""
+        return f"http://{LOOPBACK}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """Return the base URL that the OpenAI SDK takes."""
+        return f"{self.origin}/v1"
+
+    def faults(self, *faults: Fault) -> None:
+        """Put these faults in force instead of all others; without any, heal."""
+        self._plan.replace(*faults)
+
+    def counts(self) -> dict[str, Any]:
+        """Return what was asked and paid since the start or the last reset."""
+        return self._counts.as_json()
+
+    def reset_counts(self) -> None:
+        """Count from zero again."""
+        self._counts.reset()
+
+    def close(self) -> None:
+        """End every request that hangs or waits, then stop."""
+        self._closing.set()
+        super().close()
+
+    async def _change_faults(self, request: Request) -> Response:
+        if request.method == "PUT":
+            self._plan.replace(*_parse_plan(await _body(request)))
+        elif request.method == "DELETE":
+            self._plan.replace()
+        return JSONResponse(self._plan.as_json())
+
+    async def _change_counts(self, request: Request) -> Response:
+        if request.method == "DELETE":
+            self._counts.reset()
+        return JSONResponse(self._counts.as_json())
+
+    async def _embeddings(self, request: Request) -> Response:
+        deployment = request.path_params.get("deployment")
+        if deployment is not None and not request.query_params.get("api-version"):
+            raise ApiError(404, "Resource not found", code="404")
+        body = await _body(request)
+        asked = None
+        try:
+            self._check_key(request)
+            asked = parse_request(body, deployment=deployment, vectors=self._vectors)
+            met = self._plan.meet(asked)
+            await self._wait(request, met.delay_seconds)
+            if met.fault is not None and met.fault.kind in (FaultKind.HANG, FaultKind.RESET):
+                return await self._drop(request, asked, met, met.fault)
+            response = await self._answer(request, asked, met.fault)
+        except ApiError as error:
+            response = error.response()
+        self._counts.ended(str(response.status_code), asked)
+        response.headers["x-request-id"] = f"req_{next(self._numbers)}"
+        return response
+
+    def _check_key(self, request: Request) -> None:
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        bearer = token.strip() if scheme.lower() == "bearer" else ""
+        given = request.headers.get("api-key") or bearer
+        if self._key is not None and not hmac.compare_digest(given.encode(), self._key.encode()):
+            raise invalid_key()
+
+    async def _answer(
+        self, request: Request, asked: EmbeddingsRequest, fault: Fault | None
+    ) -> Response:
+        if fault is not None:
+            refuse(fault, asked)
+        headers = self._rate_limit.admit(asked.model, asked.tokens)
+        async with self._turns:
+            if await request.is_disconnected():
+                return Response(status_code=CLIENT_GONE)
+            return await asyncio.to_thread(self._compute, asked, fault, headers)
+
+    def _compute(
+        self, asked: EmbeddingsRequest, fault: Fault | None, headers: dict[str, str]
+    ) -> Response:
+        if fault is not None and fault.kind is FaultKind.HTML:
+            return proxy_page(fault, headers)
+        vectors = self._vectors.embed(asked.inputs, asked.dimensions)
+        kind = None if fault is None else fault.kind
+        # An answer in another order is complete; any other changed one is of no use, so that
+        # asking again for it is no waste.
+        if kind in (None, FaultKind.WRONG_ORDER):
+            self._counts.paid(asked)
+        return answer(asked, vectors, headers, kind)
+
+    async def _drop(
+        self, request: Request, asked: EmbeddingsRequest, met: Met, fault: Fault
+    ) -> Response:
+        self._counts.ended(str(fault.kind), asked)
+        if fault.kind is FaultKind.HANG:
+            await self._wait(request, fault.seconds, until=met.removed)
+        return self.without_answer(is_reset=fault.kind is FaultKind.RESET)
+
+    async def _wait(
+        self, request: Request, seconds: float | None, until: threading.Event | None = None
+    ) -> None:
+        """Wait so long, or until the event, the client's end or the server's."""
+        end = math.inf if seconds is None else time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0 and not self._closing.is_set():
+            if (until is not None and until.is_set()) or await request.is_disconnected():
+                return
+            await asyncio.sleep(min(left, _CHECK_SECONDS))
+
+
+async def _body(request: Request) -> bytes:
+    length = request.headers.get("content-length", "0")
+    close = {"connection": "close"}
+    if "transfer-encoding" in request.headers or not length.isdecimal():
+        message = "Send the body in one piece, with a content-length header."
+        raise ApiError(411, message, headers=close)
+    if int(length) > LARGEST_BODY_BYTES:
+        message = f"The body has {length} bytes, at most {LARGEST_BODY_BYTES}."
+        raise ApiError(413, message, headers=close)
+    return await request.body()
+
+
+def _parse_plan(body: bytes) -> tuple[Fault, ...]:
+    try:
+        return parse_faults(json.loads(body))
+    except FaultError as error:
+        raise invalid_input(str(error), param=None) from error
+    except ValueError as error:
+        message = f"The fault plan is not JSON: {error}. See --help for an example."
+        raise invalid_input(message, param=None) from error
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, ApiError)
+    return error.response()
+
+
+async def _no_route(request: Request, _: Exception) -> Response:
+    return unknown_path(request.method, request.url.path).response()
+
+
+def _vectors(given: str | Vectors, weights: Path | None) -> Vectors:
+    match given:
+        case "hashed":
+            return HashedVectors()
+        case "minilm":
+            return MiniLmVectors(weights)
+        case str():
+            raise ValueError(f"vectors: {given!r} is not one of hashed, minilm")
+        case _:
+            return given
