@@ -12,7 +12,8 @@ from local.engines.engine import Engine
 from local.engines.fetch import Artifact, locked_jars
 from local.engines.java import Java
 
-MAIN_CLASS = "software.amazon.dynamodb.services.local.main.ServerRunner"
+LAUNCHER = Path(__file__).parent / "launcher"
+MAIN_CLASS = "LoopbackDynamoDb"
 # With -sharedDb all tables of all regions and credentials are in this one file.
 DATABASE = "shared-local-instance.db"
 # Without these, each write to a table with a stream scans all stream records of the database.
@@ -25,14 +26,10 @@ STREAM_INDEXES = {
 
 
 class DynamoDb(Engine):
-    """It has no option for the interface and listens on every one of them: the notice says so."""
+    """Started by a class of ours, as it has no option for the interface it listens on."""
 
     key = "dynamodb"
     name = "DynamoDB Local"
-    notice = (
-        "DynamoDB Local listens on every network interface (it has no setting for that): keep"
-        " nothing secret in it, or close its port with a firewall"
-    )
 
     @cached_property
     def artifacts(self) -> Sequence[Artifact]:
@@ -49,7 +46,7 @@ class DynamoDb(Engine):
             "--enable-native-access=ALL-UNNAMED",
             f"-Djava.io.tmpdir={data / 'tmp'}",
             "-cp",
-            ":".join(str(files[jar]) for jar in self.artifacts),
+            ":".join(map(str, (LAUNCHER, *(files[jar] for jar in self.artifacts)))),
             MAIN_CLASS,
             "-sharedDb",
             "-dbPath",

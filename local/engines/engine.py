@@ -42,7 +42,6 @@ class Engine(ABC):
 
     key: str  # of its folder and log
     name: str  # for people
-    notice = ""  # what its owner should know at each start
 
     @property
     @abstractmethod

@@ -77,9 +77,6 @@ def start_engines(
         java = choose_java(short_lived=short_lived)
         names = [engine.name for engine in ENGINES]
         log(f"starting {', '.join(names[:-1])} and {names[-1]} with Java {java.version}")
-        for engine in ENGINES:
-            if engine.notice:
-                log(engine.notice)
         running = [
             launch(e, files, java, place_for(e.key, folder, in_memory=in_memory), processes)
             for e in ENGINES

@@ -3,9 +3,12 @@
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+import psutil
 from opensearchpy import OpenSearch
 
 from local.engines.dynamodb import DATABASE, STREAM_INDEXES
@@ -49,6 +52,28 @@ def test_stream_records_are_indexed(dynamodb_engine: SessionEngine) -> None:
         names = {name for (name,) in rows}
 
     assert set(STREAM_INDEXES) < names
+
+
+def test_engines_listen_on_this_machine_only(
+    dynamodb_url: str, sqs_url: str, opensearch_url: str
+) -> None:
+    """R82: nothing on the network can reach what they hold."""
+    ports = {urlsplit(url).port for url in (dynamodb_url, sqs_url, opensearch_url)}
+    listening = {
+        (connection.laddr.port, ip_address(connection.laddr.ip))
+        for connection in psutil.net_connections("tcp")
+        if connection.laddr
+        and connection.status == psutil.CONN_LISTEN
+        and connection.laddr.port in ports
+    }
+
+    assert {port for port, _ in listening} == ports
+    assert [address for _, address in listening if not _is_loopback(address)] == []
+
+
+def _is_loopback(address: IPv4Address | IPv6Address) -> bool:
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback
 
 
 def test_sqs_keeps_the_order_of_a_group(client: Client, sqs_url: str) -> None:
