@@ -31,13 +31,13 @@ build: setup ## Build one zip per function for Lambda arm64 into build/lambda
 	@$(PY) -m scripts.build_zips
 
 synth: setup ## Synthesize every stage of cdk.json: no credentials, no network
-	@$(CDK) synth --quiet
+	@$(CDK) synth --quiet --context placeholder_code=true
 
 deploy: build ## Deploy one stage (STAGE=dev) with your AWS credentials
 	@$(CDK) deploy --all --context stage=$(STAGE) $(ARGS)
 
 destroy: setup ## Remove one stage (STAGE=dev) with your AWS credentials
-	@$(CDK) destroy --all --context stage=$(STAGE) $(ARGS)
+	@$(CDK) destroy --all --context stage=$(STAGE) --context placeholder_code=true $(ARGS)
 
 bench: setup ## Run the benchmarks, one file per question
 	@for file in benchmarks/[a-z]*.py; do $(PY) -m benchmarks.$$(basename $$file .py) $(ARGS) || exit 1; done

@@ -8,7 +8,7 @@ from aws_cdk import App
 
 from infrastructure.config.mistakes import ConfigError, Mistake
 from infrastructure.config.parser import parse_stages
-from infrastructure.function_code import assets
+from infrastructure.function_code import assets, code_of
 from infrastructure.stack import PipelineStack
 
 
@@ -22,8 +22,10 @@ def pipeline_app(
         outdir=None if outdir is None else str(outdir),
     )
     stages = parse_stages(app.node.try_get_context("stages"))
-    for stage in _chosen(app.node.try_get_context("stage"), known=tuple(stages)):
-        PipelineStack(app, stage=stage, config=stages[stage], code=assets(code))
+    chosen = _chosen(app.node.try_get_context("stage"), known=tuple(stages))
+    built = code_of(app, code)
+    for stage in chosen:
+        PipelineStack(app, stage=stage, config=stages[stage], code=assets(built))
     return app
 
 

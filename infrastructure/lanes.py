@@ -14,6 +14,7 @@ from infrastructure.names import (
     pascal,
 )
 from infrastructure.python_function import PythonFunction
+from infrastructure.removal import removal_policy
 
 RETENTION = Duration.days(14)  # SQS keeps no message longer.
 
@@ -28,6 +29,7 @@ class Lanes(Construct):
         self._stage = stage
         self._target_name = target_name
         self._target = config.targets[target_name]
+        self._removal = removal_policy(config)
         wanted = lanes_of(config.sequential_sources_of(target_name))
         self.dead_letters = {
             fifo: self._dead_letters(
@@ -110,6 +112,7 @@ class Lanes(Construct):
             retention_period=RETENTION,
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=True,
+            removal_policy=self._removal,
             redrive_allow_policy=sqs.RedriveAllowPolicy(
                 redrive_permission=sqs.RedrivePermission.BY_QUEUE,
                 source_queues=[self._by_name(lane, source) for lane, source in sources],

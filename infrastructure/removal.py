@@ -8,7 +8,10 @@ from infrastructure.config.stage import StageConfig
 
 def removal_policy(config: StageConfig) -> RemovalPolicy:
     """Translate the stage's setting for everything that holds data or logs."""
-    return RemovalPolicy.RETAIN if config.removal == "retain" else RemovalPolicy.DESTROY
+    # Not RETAIN: that also keeps what a failed first deployment made, and the next one would
+    # find the names taken.
+    kept = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
+    return kept if config.removal == "retain" else RemovalPolicy.DESTROY
 
 
 def set_retention(group: logs.LogGroup, config: StageConfig) -> None:

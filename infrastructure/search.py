@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from aws_cdk import CfnDeletionPolicy, CustomResource, Duration, Stack
+from aws_cdk import CfnDeletionPolicy, CfnUpdatePolicy, CustomResource, Duration, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
@@ -63,6 +63,8 @@ class SearchDomain(Construct):
         self._domain.apply_removal_policy(removal_policy(config))
         # A change that needs a new domain (its name) is a move of data that a person decides.
         self._domain.cfn_options.update_replace_policy = CfnDeletionPolicy.RETAIN
+        # Another version is an upgrade in place; without this it is a new domain of the same name.
+        self._domain.cfn_options.update_policy = CfnUpdatePolicy(enable_version_upgrade=True)
         self.endpoint = f"https://{self._domain.attr_domain_endpoint}"
         self._accept_findings(domain)
 

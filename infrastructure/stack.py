@@ -93,6 +93,10 @@ class PipelineStack(Stack):
             )
             for name, scope in scopes.items()
         }
+        for name, embed in embeds.items():
+            # New settings reach embed only once the index is there and fits them: a refused model
+            # would otherwise write its vectors until the rollback.
+            embed.function.node.add_dependency(stores.index.indexes[name])
         mappings = {
             name: stores.lanes[name].feed(
                 embed, enabled=config.enabled, after=stores.index.indexes[name]

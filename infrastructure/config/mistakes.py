@@ -26,7 +26,8 @@ class Mistake:
         return replace(self, path=parent + self.path)
 
     def __str__(self) -> str:
-        return f"cdk.json: {'.'.join(map(str, self.path))}: {self.wrong}: {self.allowed}"
+        where = [".".join(map(str, self.path))] if self.path else []
+        return ": ".join(["cdk.json", *where, self.wrong, self.allowed])
 
 
 class ConfigError(ValueError):

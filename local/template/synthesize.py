@@ -1,11 +1,11 @@
 """Synthesize the local stage into a file: `python -m local.template.synthesize`, in a process."""
 
-import json
 import sys
 import tempfile
 from pathlib import Path
 
 from infrastructure.app import pipeline_app
+from infrastructure.config.file import read_context
 from infrastructure.config.mistakes import ConfigError
 from infrastructure.function_code import PLACEHOLDER
 from infrastructure.names import stack_name
@@ -15,7 +15,7 @@ from local.template.stage import STAGE, LocalModel, local_stage
 
 def synthesize(cdk_json: Path, *, stage: str, model: LocalModel) -> str:
     """Return the template, as text, of a stage of cdk.json for this machine."""
-    context = json.loads(cdk_json.read_text())["context"]
+    context = read_context(cdk_json)
     stages = context["stages"]
     if stage not in stages:
         raise SystemExit(f'"{stage}" is no stage of cdk.json: it has {", ".join(stages)}')

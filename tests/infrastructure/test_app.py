@@ -11,7 +11,7 @@ import pytest
 
 import app
 from infrastructure.app import pipeline_app
-from infrastructure.function_code import PLACEHOLDER, built_code
+from infrastructure.function_code import PLACEHOLDER, NotBuiltError, zips
 from tests.infrastructure.synthesized import CONTEXT, ROOT
 
 
@@ -36,12 +36,39 @@ def test_mistakes_are_printed_and_the_exit_code_says_so(
     ]
 
 
-def test_broken_json_gets_a_line_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """R01: the line number, not a traceback."""
-    (tmp_path / "cdk.json").write_text('{"context":\n {"stages": }}')
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (b'{"context":\n {"stages": }}', "line 2: is not JSON: Expecting value"),
+        (b"", "line 1: is not JSON: Expecting value"),
+        (b"\xff{}", "byte 0 is not UTF-8: save the file as UTF-8, without a byte order mark"),
+        (b"[]", 'is not an object: {"app": ..., "context": {"stages": {...}}}'),
+        (b"{}", 'context: is missing: {"app": ..., "context": {"stages": {...}}}'),
+        (
+            b'{"context": null}',
+            'context: is not an object: {"app": ..., "context": {"stages": {...}}}',
+        ),
+        (b'{"context": {}}', "stages: is missing or empty: {<stage name>: {...}}"),
+        (
+            b'{"context": {"stages": {"dev": {}, "prod": {}, "dev": {}}}}',
+            'key "dev" is there twice, beside prod: each key once',
+        ),
+    ],
+)
+def test_file_that_cannot_be_read_gets_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, line: str
+) -> None:
+    """R01: a line, not a traceback; and no key that stands twice is dropped in silence."""
+    (tmp_path / "cdk.json").write_bytes(content)
 
     assert app.main(tmp_path) == 1
-    assert capsys.readouterr().err == "cdk.json: line 2: is not JSON: Expecting value\n"
+    assert capsys.readouterr().err.splitlines()[-1] == f"cdk.json: {line}"
+
+
+def test_missing_file_gets_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """R01: a line, not a traceback."""
+    assert app.main(tmp_path) == 1
+    assert capsys.readouterr().err == f"cdk.json: is missing: a file in {tmp_path.name}\n"
 
 
 def test_unknown_stage_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,18 +79,33 @@ def test_unknown_stage_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[
     )
 
 
-def test_zips_are_taken_once_they_are_built(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_code_that_was_not_built_is_refused_unless_a_flag_asks_for_a_placeholder(
+    tmp_path: Path,
 ) -> None:
-    """R01: a placeholder only where nothing was built, and it says so."""
-    assert built_code(tmp_path) == PLACEHOLDER
-    assert "Run `make build` before you deploy" in capsys.readouterr().err
+    """R01: a bare `cdk deploy` never deploys functions without code."""
+    context = {**CONTEXT, "stage": "dev"}
 
-    for folder in PLACEHOLDER:
-        (tmp_path / f"{folder}.zip").touch()
+    with pytest.raises(NotBuiltError, match=r"enqueue\.zip, .*not built: run `make build` first"):
+        pipeline_app(context, code=zips(tmp_path), outdir=tmp_path / "refused")
+    for flag in (True, "true"):
+        out = tmp_path / f"placeholder-{flag}"
+        asked = {**context, "placeholder_code": flag}
 
-    assert built_code(tmp_path) == {f: tmp_path / f"{f}.zip" for f in PLACEHOLDER}
-    assert capsys.readouterr().err == ""
+        pipeline_app(asked, code=zips(tmp_path), outdir=out).synth()
+
+        assert len([*out.glob("asset.*/README.md")]) == 1
+
+
+def test_zips_are_taken_once_they_are_built(tmp_path: Path) -> None:
+    """R01: what was built is deployed, also where a placeholder would do."""
+    for path in zips(tmp_path).values():
+        path.write_bytes(f"PK {path.name}".encode())
+    context = {**CONTEXT, "stage": "dev", "placeholder_code": True}
+
+    pipeline_app(context, code=zips(tmp_path), outdir=tmp_path / "out").synth()
+
+    built = {path.read_bytes() for path in (tmp_path / "out").glob("asset.*.zip")}
+    assert built == {path.read_bytes() for path in zips(tmp_path).values()}
 
 
 def test_same_input_gives_the_same_template(tmp_path: Path) -> None:
@@ -85,6 +127,7 @@ def test_synth_needs_no_credentials_no_network_and_no_node_on_the_path(tmp_path:
         "HOME": os.environ["HOME"],  # jsii unpacks the CDK into its cache once.
         "PATH": "",
         "CDK_OUTDIR": str(tmp_path),
+        "CDK_CONTEXT_JSON": '{"placeholder_code": "true"}',  # As the cdk command passes it on.
     }
 
     done = subprocess.run(

@@ -156,7 +156,9 @@ def test_functions_are_arm64_traced_and_log_where_retention_is_set(
         assert group["Properties"]["RetentionInDays"] in (7, 30, 90)
 
 
-def test_index_is_set_up_for_each_target_before_a_lane_is_read(synthesize: Any) -> None:
+def test_index_is_set_up_for_each_target_before_embed_changes_or_a_lane_is_read(
+    synthesize: Any,
+) -> None:
     """R14: model, dimensions and the metadata of every source that feeds the target."""
     stage = synthesize("example")
     requests = {r["Index"]: r for r in stage.properties("Custom::EmbedqIndex")}
@@ -173,3 +175,7 @@ def test_index_is_set_up_for_each_target_before_a_lane_is_read(synthesize: Any) 
     assert (default["Shards"], default["Replicas"]) == (1, 1)
     assert set(requests) == {"embedq-example-default", "embedq-example-large"}
     assert all(set(m["DependsOn"]) & set(stage.resources("Custom::EmbedqIndex")) for m in lanes)
+    for name in stage.functions("embed"):
+        target = name.removeprefix("Target").partition("Embed")[0]
+        waits_for = stage.template["Resources"][name]["DependsOn"]
+        assert [one for one in waits_for if one.startswith(f"Index{target}Index")], name

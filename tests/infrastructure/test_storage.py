@@ -56,11 +56,11 @@ def test_what_is_set_aside_is_encrypted_private_and_expires(synthesized: Synthes
     assert sorted(kept) == [2, 30]
 
 
-@pytest.mark.parametrize(("stage", "policy"), [("dev", "Delete"), ("prod", "Retain")])
+@pytest.mark.parametrize(("stage", "policy"), [("dev", "Delete"), ("prod", "RetainExceptOnCreate")])
 def test_data_stays_or_goes_with_the_stack_as_the_stage_says(
     synthesize: Any, stage: str, policy: str
 ) -> None:
-    """R01: removal is configuration."""
+    """R01: removal is configuration; what a failed first deployment made is never in the way."""
     holders = (
         "AWS::DynamoDB::Table",
         "AWS::S3::Bucket",
@@ -70,9 +70,30 @@ def test_data_stays_or_goes_with_the_stack_as_the_stage_says(
         "AWS::KMS::Key",
         "Custom::EmbedqIndex",
     )
-    for kind in holders:
-        found = synthesize(stage).resources(kind).values()
+    made = synthesize(stage)
+    dead = [q for n, q in made.resources("AWS::SQS::Queue").items() if "DeadLetters" in n]
+    kept = {kind: [*made.resources(kind).values()] for kind in holders} | {"dead letters": dead}
+    for kind, found in kept.items():
         assert {resource["DeletionPolicy"] for resource in found} == {policy}, kind
+        if policy != "Delete":
+            assert {resource["UpdateReplacePolicy"] for resource in found} == {"Retain"}, kind
+
+
+def test_queue_of_a_lane_goes_with_its_target(synthesize: Any) -> None:
+    """R84: tasks are in the ledger; a kept queue would only take a name."""
+    queues = synthesize("prod").resources("AWS::SQS::Queue")
+
+    lanes = [queue for name, queue in queues.items() if "DeadLetters" not in name]
+    assert {queue["DeletionPolicy"] for queue in lanes} == {"Delete"}
+
+
+def test_domain_is_upgraded_in_place_and_never_dropped(synthesize: Any) -> None:
+    """R84: another version is no new domain; a new domain leaves the old one."""
+    for stage in ("dev", "prod"):
+        (domain,) = synthesize(stage).resources("AWS::OpenSearchService::Domain").values()
+
+        assert domain["UpdatePolicy"] == {"EnableVersionUpgrade": True}
+        assert domain["UpdateReplacePolicy"] == "Retain"
 
 
 @pytest.mark.parametrize(
