@@ -47,7 +47,6 @@ class DynamoDbControl:
         self._table = table
 
     def read(self, target: str) -> Control:
-        """Return the item, or a new one; raise a FailureError where it is unreadable."""
         with store_failures(f"reading the control item in table {self._table}"):
             answer = self._client.get_item(
                 TableName=self._table, Key=_key(target), ConsistentRead=True
@@ -57,7 +56,6 @@ class DynamoDbControl:
     def count(
         self, target: str, part: Part, *, window_ms: int, successes: int, failures: int
     ) -> Breaker:
-        """Add to the counts of a window, a newer one from zero; return the breaker."""
         window, passed, failed = (f"{part}_{name}" for name in COUNTS)
         values = {":window": window_ms, ":passed": successes, ":failed": failures}
         is_same, is_first = f"{window} = :window", f"attribute_not_exists({window})"
@@ -75,7 +73,6 @@ class DynamoDbControl:
         return self.read(target).breaker(part)
 
     def swap(self, target: str, part: Part, before: Breaker, after: Breaker) -> bool:
-        """Change the state of a breaker, if it is still as it was before; counts stay."""
         values = {f":{name}": _plain(getattr(after, name)) for name in STATE}
         change = "SET " + ", ".join(f"{part}_{name} = :{name}" for name in STATE)
         condition = f"attribute_not_exists({part}_state)"
@@ -85,7 +82,6 @@ class DynamoDbControl:
         return self._update(target, change, condition, values) is not None
 
     def cool(self, target: str, *, until_ms: int, after: int) -> Cooldown:
-        """Note a throttled request: no worker asks before then; return the cooldown."""
         begin_or_raise = (
             "SET cooldown_until_ms = :until, cooldown_throttles ="
             " if_not_exists(cooldown_throttles, :none) + :one REMOVE cooldown_claimed_until_ms",
@@ -101,14 +97,12 @@ class DynamoDbControl:
         return self.read(target).cooldown
 
     def claim(self, target: str, *, now_ms: int, until_ms: int) -> bool:
-        """Be the one worker that asks after a cooldown, until it knows more; return whether."""
         change = "SET cooldown_claimed_until_ms = :until"
         condition = f"{COOLDOWN_IS_OVER} AND ({NO_CLAIM} OR {CLAIM_IS_OVER})"
         values = {":now": now_ms, ":until": until_ms}
         return self._update(target, change, condition, values) is not None
 
     def warm(self, target: str, *, after: int) -> None:
-        """End the cooldown that had so many throttles: a request has passed."""
         self._update(target, f"REMOVE {', '.join(COOLDOWN)}", SAME_THROTTLES, {":after": after})
 
     def _update(

@@ -18,13 +18,11 @@ class DynamoDbCursors:
         self._table = table
 
     def read(self, job: str) -> Cursor:
-        """Return where to begin."""
         with store_failures(f"reading table {self._table}"):
             answer = self._client.get_item(TableName=self._table, Key=_key(job))
         return Cursor(answer["Item"]["cursor"]["S"]) if "Item" in answer else START
 
     def write(self, job: str, cursor: Cursor) -> None:
-        """Remember where the next run begins."""
         with store_failures(f"writing table {self._table}"):
             self._client.put_item(
                 TableName=self._table, Item={**_key(job), "cursor": {"S": cursor}}

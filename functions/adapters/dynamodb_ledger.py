@@ -44,14 +44,12 @@ class DynamoDbLedger:
         self._table = table
 
     def read(self, keys: Iterable[RowKey]) -> dict[RowKey, LedgerRow]:
-        """Return the rows that exist, read consistently."""
         # BatchGetItem refuses a key that comes twice.
         wanted: list[dict[str, Any]] = [{"row_key": {"S": key}} for key in dict.fromkeys(keys)]
         rows = map(from_item, batch_get(self._client, self._table, wanted))
         return {row.row_key: row for row in rows}
 
     def write(self, rows: Sequence[LedgerRow]) -> Swapped:
-        """Write each row over the revision that it was read at, or where there is none."""
         swapped = Swapped({}, {})
         if not rows:
             return swapped
@@ -64,7 +62,6 @@ class DynamoDbLedger:
         return swapped
 
     def remove(self, row: LedgerRow) -> bool:
-        """Delete the row if it stands at this revision; return whether."""
         with store_failures(f"writing table {self._table}"):
             try:
                 self._client.delete_item(

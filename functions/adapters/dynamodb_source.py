@@ -21,7 +21,6 @@ class DynamoDbSource:
     def read(
         self, source: SourceSettings, keys: Sequence[ItemKey]
     ) -> list[Mapping[str, Any] | None]:
-        """Return the items in the order of the keys."""
         # A key of other attributes names no item; asking for it would fail all the others.
         fitting = [with_bytes(key) for key in keys if set(key) == set(source.key)]
         wanted = {_name(source, key): key for key in fitting}

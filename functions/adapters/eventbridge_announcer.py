@@ -37,7 +37,6 @@ class EventBridgeAnnouncer:
         self._bus = bus
 
     def announce(self, details: Sequence[EventDetail]) -> list[int]:
-        """Send the events of documents that ended; return the positions that were refused."""
         if not self._bus:
             return []
         entries = [self._entry(detail) for detail in details]

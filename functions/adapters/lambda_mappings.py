@@ -26,12 +26,10 @@ class LambdaMappings:
         self._client = client
 
     def state(self, mapping: str) -> str:
-        """Return what AWS calls its state: Enabled, Disabling and so on."""
         with store_failures(f"reading event source mapping {mapping}"):
             return self._client.get_event_source_mapping(UUID=mapping)["State"]
 
     def switch(self, mapping: str, *, enabled: bool) -> bool:
-        """Enable or disable it; return False while AWS applies the last change."""
         with store_failures(f"switching event source mapping {mapping}"):
             try:
                 self._client.update_event_source_mapping(UUID=mapping, Enabled=enabled)
@@ -50,7 +48,6 @@ class LambdaProber:
         self._client = client
 
     def probe(self, function: str, parts: Sequence[Part]) -> dict[Part, str | None] | None:
-        """Let embed try each part once: its failure or None; None if Lambda throttled the call."""
         try:
             answer = self._client.invoke(
                 FunctionName=function, Payload=json.dumps({"probe": list(map(str, parts))})

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 import orjson
+from boto3 import Session
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
@@ -40,6 +41,12 @@ class OpenSearchHttp:
             None if is_local or credentials is None else SigV4Auth(credentials, "es", region)
         )
         self._session = URLLib3Session(timeout=TIMEOUT_SECONDS)
+
+    @classmethod
+    def of(cls, session: Session, endpoint: str) -> "OpenSearchHttp":
+        """Sign with the credentials and for the region of a session."""
+        credentials = session.get_credentials()
+        return cls(endpoint, credentials=credentials, region=session.region_name)
 
     def call(
         self,

@@ -37,7 +37,6 @@ class OpenSearchIndex:
         self._alias = alias
 
     def read(self, ids: Sequence[EntryId]) -> dict[EntryId, StoredEntry]:
-        """Return the entries that exist, with their vectors."""
         found: dict[EntryId, StoredEntry] = {}
         for start in range(0, len(ids), MAX_READ_ENTRIES):
             answer = self._call(
@@ -55,7 +54,6 @@ class OpenSearchIndex:
     def write(
         self, entries: Sequence[Entry | Tombstone], *, searchable_now: bool
     ) -> dict[EntryId, WriteResult]:
-        """Write each entry under its external version."""
         results: dict[EntryId, WriteResult] = {}
         query = {"refresh": "wait_for"} if searchable_now else {}
         for ids, lines in _bodies(entries):
@@ -69,7 +67,6 @@ class OpenSearchIndex:
         return results
 
     def remove(self, tombstones: Mapping[EntryId, int]) -> list[EntryId]:
-        """Delete entries, each with the version above its own; return those that are gone."""
         if not tombstones:
             return []
         held = self._held(list(tombstones))

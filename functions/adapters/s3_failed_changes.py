@@ -27,7 +27,6 @@ class S3FailedChanges:
         self._sources = sources
 
     def names(self) -> Iterator[str]:
-        """Name each batch that lies there."""
         pages = self._client.get_paginator("list_objects_v2")
         with store_failures(f"listing bucket {self._bucket}"):
             for page in pages.paginate(Bucket=self._bucket, Prefix=FAILED_CHANGES_PREFIX):
@@ -35,13 +34,11 @@ class S3FailedChanges:
                     yield found["Key"]
 
     def read(self, name: str) -> FailedBatch:
-        """Return a batch; raise UnreadableBatchError where it is none."""
         with store_failures(f"reading bucket {self._bucket}"):
             body = self._client.get_object(Bucket=self._bucket, Key=name)["Body"].read()
         return parse_batch(body, self._sources)
 
     def remove(self, name: str) -> None:
-        """Forget a batch."""
         with store_failures(f"writing bucket {self._bucket}"):
             self._client.delete_object(Bucket=self._bucket, Key=name)
 

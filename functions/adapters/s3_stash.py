@@ -24,7 +24,6 @@ class S3Stash:
         self._bucket = bucket
 
     def read(self, key: RowKey) -> Mapping[str, "Vector"]:
-        """Return the vectors that wait for a row, by chunk hash."""
         with store_failures("reading the stash"):
             try:
                 answer = self._client.get_object(Bucket=self._bucket, Key=_name(key))

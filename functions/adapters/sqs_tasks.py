@@ -33,7 +33,6 @@ class SqsTasks:
         }
 
     def send(self, tasks: Sequence[Task]) -> list[Task]:
-        """Send tasks to their lanes; return those that were not accepted."""
         by_url: dict[str | None, list[Task]] = {}
         for task in tasks:
             # A queue of settings that were changed since is none that accepts.
@@ -48,7 +47,6 @@ class SqsTasks:
         ]
 
     def hide(self, messages: Sequence[tuple[Message, int]]) -> list[Message]:
-        """Hide each message for its seconds; return messages whose visibility was not changed."""
         by_url: dict[str | None, list[tuple[Message, int]]] = {}
         for message, seconds in messages:
             by_url.setdefault(self._url_by_name.get(message.queue), []).append((message, seconds))
@@ -59,11 +57,9 @@ class SqsTasks:
         return unchanged
 
     def waiting(self, target: str) -> dict[str, int]:
-        """Return how many messages wait in each queue of a target, hidden ones not counted."""
         return {name: self._depth(url) for name, url in self._queues.get(target, {}).items()}
 
     def has_queue(self, target: str, queue: str) -> bool:
-        """Tell whether a target has a queue of this name."""
         return queue in self._queues.get(target, {})
 
     def _depth(self, url: str) -> int:

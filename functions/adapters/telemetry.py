@@ -76,7 +76,6 @@ class PowertoolsTelemetry:
         self._metrics = metrics
 
     def event(self, name: str, **fields: Any) -> None:
-        """Log one step."""
         log = self._logger.info
         if name in WARNINGS:
             log = self._logger.warning
@@ -91,5 +90,4 @@ class PowertoolsTelemetry:
             self._metrics.add_metric(name=metric, unit=unit or MetricUnit.Count, value=value)
 
     def unexpected(self, error: Exception) -> None:
-        """Log an error that no adapter has classified, with its stack."""
         self._logger.error("unexpected_error", exc_info=error)

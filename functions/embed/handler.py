@@ -39,11 +39,7 @@ def embed() -> Embed:
     sqs = session.client("sqs", config=CLIENT_CONFIG)
     events = session.client("events", config=CLIENT_CONFIG)
     secrets = session.client("secretsmanager", config=CLIENT_CONFIG)
-    http = OpenSearchHttp(
-        settings.index_endpoint,
-        credentials=session.get_credentials(),
-        region=session.region_name,
-    )
+    http = OpenSearchHttp.of(session, settings.index_endpoint)
     return build_embed(
         source=DynamoDbSource(dynamodb),
         ledger=DynamoDbLedger(dynamodb, settings.ledger_table),

@@ -67,11 +67,7 @@ def lambda_handler(event: dict[str, Any], context: InvocationContext) -> None:
 
 def _ensure(spec: IndexSpec, context: InvocationContext) -> str:
     session = boto3.Session()
-    http = OpenSearchHttp(
-        IndexSetupSettings.from_environment().index_endpoint,
-        credentials=session.get_credentials(),
-        region=session.region_name,
-    )
+    http = OpenSearchHttp.of(session, IndexSetupSettings.from_environment().index_endpoint)
     while True:
         try:
             return ensure_index(spec, OpenSearchAdmin(http))

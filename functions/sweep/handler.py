@@ -38,11 +38,7 @@ def sweep() -> Sweep:
     ledger = DynamoDbLedger(dynamodb, settings.ledger_table)
     queue = SqsTasks(session.client("sqs", config=CLIENT_CONFIG), settings.queues)
     telemetry = PowertoolsTelemetry(logger, metrics)
-    http = OpenSearchHttp(
-        settings.index_endpoint,
-        credentials=session.get_credentials(),
-        region=session.region_name,
-    )
+    http = OpenSearchHttp.of(session, settings.index_endpoint)
     return build_sweep(
         ledger=ledger,
         queue=queue,
