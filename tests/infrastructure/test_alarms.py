@@ -35,6 +35,17 @@ def test_every_queue_is_watched(synthesized: Synthesized) -> None:
     assert not any("DeadLetters" in name for name in aged)
 
 
+def test_oldest_task_of_each_lane_may_wait_its_own_time(synthesized: Synthesized) -> None:
+    """R61: minutes for what a user waits for, hours for bulk; for two periods of five minutes."""
+    minutes = {"High": 5, "Normal": 15, "Bulk": 6 * 60, "Delete": 15, "Sequential": 30}
+
+    for alarm in alarms(synthesized, "ApproximateAgeOfOldestMessage"):
+        [limit] = [minutes[lane] for lane in minutes if lane in dimension(alarm)]
+        assert alarm["Threshold"] == limit * 60
+        assert alarm["ComparisonOperator"] == "GreaterThanThreshold"
+        assert (alarm["Period"], alarm["EvaluationPeriods"]) == (300, 2)
+
+
 def test_every_function_and_stream_is_watched(synthesized: Synthesized) -> None:
     """R61: errors and throttles of each function, age and failures of each stream."""
     functions = set(synthesized.resources("AWS::Lambda::Function"))
