@@ -1,6 +1,6 @@
 # A fresh machine needs Python 3.11+, make, git and a package index. The rest comes with `make setup`.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix build synth deploy destroy bench storm simulate docs transcript lock clean
+.PHONY: help setup demo test check fix build synth deploy destroy bench mutants storm simulate docs transcript lock clean
 PY := .venv/bin/python
 CDK := $(PY) -m scripts.cdk
 STAGE ?= dev
@@ -42,6 +42,9 @@ destroy: setup ## Remove one stage (STAGE=dev) with your AWS credentials
 bench: setup ## Run the benchmarks, one file per question
 	@for file in benchmarks/[a-z]*.py; do $(PY) -m benchmarks.$$(basename $$file .py) $(ARGS) || exit 1; done
 
+mutants: setup ## Change the decisions one by one: each change fails a test or is in docs/mutants.toml
+	@OPENBLAS_NUM_THREADS=1 $(PY) -m scripts.mutants $(ARGS)
+
 storm: setup ## Let everything fail around the whole stack (ARGS="--operations 10000 --kills 500 --seed 7")
 	@OPENBLAS_NUM_THREADS=1 $(PY) -m benchmarks.storm $(ARGS)
 
@@ -58,4 +61,4 @@ lock: setup ## Compile the locks from requirements/*.in (ARGS=--upgrade for the 
 	@$(PY) -m scripts.lock $(ARGS)
 
 clean: ## Remove what make built; keeps .venv and node_modules
-	@rm -rf build cdk.out .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf build cdk.out mutants .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis
