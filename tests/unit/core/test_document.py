@@ -72,7 +72,7 @@ def test_words_of_the_template_alone_are_no_text() -> None:
     assert isinstance(read_document({}, make_source(text="Title: {body}")), Unusable)
 
 
-@pytest.mark.parametrize("flag", [True, "true", "yes", Decimal(1)], ids=str)
+@pytest.mark.parametrize("flag", [True, "true", " TRUE ", "yes", "1", Decimal(1)], ids=str)
 def test_skip_flag_skips(flag: Any) -> None:
     """R32: a document can ask not to be embedded."""
     found = read_document({"body": "x", "hidden": flag}, make_source(skip_attribute="hidden"))
@@ -94,7 +94,11 @@ def test_unset_skip_flag_does_not_skip(flag: Any) -> None:
         ("keyword", "a", "a"),
         ("keyword", Decimal(5), "5"),
         ("keyword", {"b", "a"}, ["a", "b"]),
+        ("keyword", ["b", "a"], ["b", "a"]),
+        ("text", "a", "a"),
+        ("text", Decimal(5), "5"),
         ("long", Decimal("7"), 7),
+        ("long", Decimal(-(2**63)), -(2**63)),
         ("double", Decimal("1.5"), 1.5),
         ("boolean", False, False),
         ("date", "2026-01-02", "2026-01-02T00:00:00.000"),
@@ -111,7 +115,15 @@ def test_metadata_gets_the_type_of_the_index(kind: str, value: Any, typed: Any) 
 
 @pytest.mark.parametrize(
     ("kind", "value"),
-    [("date", "soon"), ("double", Decimal("1e400")), ("long", Decimal(2**63)), ("boolean", "x")],
+    [
+        ("date", "soon"),
+        ("double", Decimal("1e400")),
+        ("long", Decimal(2**63)),
+        ("long", Decimal(-(2**63) - 1)),
+        ("boolean", "x"),
+        ("keyword", True),
+        ("keyword", "\ud800"),
+    ],
 )
 def test_metadata_that_the_index_would_refuse_is_invalid(kind: str, value: Any) -> None:
     """R24: found before anything is paid."""

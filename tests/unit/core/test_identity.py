@@ -28,6 +28,13 @@ def test_different_composite_keys_get_different_ids(
     assert (ids[0] == ids[1]) == (one == other)
 
 
+def test_composite_key_is_joined_with_a_bar() -> None:
+    """R02: a bar or a percent sign of a value is escaped; the ids of stored rows depend on it."""
+    key = {"pk": {"S": "a|b"}, "sk": {"N": "50%"}}
+
+    assert document_id(key, ["pk", "sk"]) == "a%7Cb|50%25"
+
+
 def test_single_key_is_the_id_itself() -> None:
     """R02: a document is called what the user calls it."""
     assert document_id({"id": {"S": "a|b%"}}, ["id"]) == "a|b%"

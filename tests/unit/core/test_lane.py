@@ -3,7 +3,7 @@
 import pytest
 
 from functions.core.failure import Part
-from functions.core.lane import Lane, lane_of, lanes_of, queue_name
+from functions.core.lane import Lane, faster, lane_of, lanes_of, queue_name
 
 
 def test_only_deletes_go_on_while_the_provider_is_down() -> None:
@@ -58,6 +58,20 @@ def test_healing_waits_for_live_lanes_only() -> None:
 def test_failed_document_is_tried_again_after_live_work(lane: Lane, heals_in: Lane) -> None:
     """R30 R33: a sequential source has no other lane, and a delete needs no provider."""
     assert lane.heals_in is heals_in
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "first"),
+    [
+        (Lane.BULK, Lane.HIGH, Lane.HIGH),
+        (Lane.HIGH, Lane.NORMAL, Lane.HIGH),
+        (Lane.DELETE, Lane.BULK, Lane.BULK),
+        (Lane.SEQUENTIAL, Lane.DELETE, Lane.SEQUENTIAL),
+    ],
+)
+def test_lane_that_is_served_first(one: Lane, other: Lane, first: Lane) -> None:
+    """R32: a lane outside the priorities gives way; of two such the first stays."""
+    assert faster(one, other) is first
 
 
 def test_each_sequential_source_has_a_queue_of_its_own() -> None:

@@ -65,10 +65,17 @@ FIRST = Progress(attempts=1, free_retries=1, receive_count=1)
 
 
 def step_after(
-    failure: Failure, settings: RetrySettings = PLAIN, *, failing_ms: int = 0, **tried: Any
+    failure: Failure,
+    settings: RetrySettings = PLAIN,
+    *,
+    failing_ms: int = 0,
+    jitter: float = 0.0,
+    **tried: Any,
 ) -> Step:
     progress = replace(FIRST, failing_since_ms=NOW_MS - failing_ms, **tried)
-    return next_step(failure, progress, settings, document_type="note", now_ms=NOW_MS)
+    return next_step(
+        failure, progress, settings, document_type="note", now_ms=NOW_MS, jitter=jitter
+    )
 
 
 @pytest.mark.parametrize(
@@ -176,6 +183,13 @@ def test_retry_after_is_the_least_delay(kind: FailureKind, asked: float | None, 
 def test_free_retry_waits_longer_each_time(waits: int, step: Step) -> None:
     """R23: up to five minutes."""
     assert step_after(Failure(FailureKind.STORE_UNAVAILABLE, "x"), free_retries=waits) == step
+
+
+def test_free_retry_is_spread_over_half_of_its_wait() -> None:
+    """R23: workers that failed together do not come back together."""
+    step = step_after(Failure(FailureKind.STORE_UNAVAILABLE, "x"), jitter=0.5)
+
+    assert step == RetryAfter(3.0)
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,17 @@ from tests.builders import NOW_MS, make_message, make_row, make_task
 RETRY = RetrySettings(default=RetryPolicy(max_attempts=3), healing=Healing(hours=0))
 
 
-def check(row: LedgerRow | None, version: int = NOW_MS, **message: Any) -> Admission:
+def check(
+    row: LedgerRow | None,
+    version: int = NOW_MS,
+    retry: RetrySettings = RETRY,
+    **message: Any,
+) -> Admission:
     return admit(
         make_task(version=version),
         make_message(**message),
         row,
-        retry=RETRY,
+        retry=retry,
         run_seconds=60,
         now_ms=NOW_MS + 360_000,
     )
@@ -91,6 +96,17 @@ def test_document_that_kills_every_run_is_given_up() -> None:
     assert admission.verdict is Verdict.DEAD
     assert admission.row is not None
     assert admission.row.status is Status.FAILED_MAX_RETRIES
+
+
+def test_document_that_crashed_every_run_heals_where_healing_is_on() -> None:
+    """R30 R31: its message is acknowledged, and the sweep sends it when it is due."""
+    retry = RetrySettings(default=RetryPolicy(max_attempts=3))
+
+    admission = check(crashed(receive_count=2, attempts=2), retry=retry, receive_count=3)
+
+    assert admission.verdict is Verdict.WAITS
+    assert admission.row is not None
+    assert (admission.row.group, admission.row.progress.heals) == (Group.HEALING, 1)
 
 
 @pytest.mark.parametrize(

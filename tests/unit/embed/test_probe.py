@@ -6,7 +6,7 @@ import pytest
 
 from functions.core.entry import Entry, Tombstone, WriteResult
 from functions.core.failure import Failure, FailureError, FailureKind
-from functions.core.identity import EntryId
+from functions.core.identity import DocumentId, EntryId
 from functions.embed.probe import probe
 from local.memory.index import HashedEmbedder, MemoryIndex
 from tests.builders import NOW_MS
@@ -21,8 +21,11 @@ def test_healthy_parts_pass() -> None:
 
     assert answer == {"provider": None, "index": None}
     assert embedder.requests == [["probe"]]
-    [(name, stone)] = index.entries.items()
-    assert (name, stone.version) == (EntryId("embedq/probe"), NOW_MS)
+    assert index.entries == {
+        EntryId("embedq/probe"): Tombstone(
+            "embedq", DocumentId("probe"), NOW_MS, None, "a probe", NOW_MS
+        )
+    }
     assert index.search(HashedEmbedder(16).embed(["probe"], timeout_seconds=1).vectors[0]) == []
 
 

@@ -1,6 +1,7 @@
 """One run of embed: what a failure of each stage costs, and in which order a batch is worked."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -166,6 +167,20 @@ def test_task_that_no_run_has_time_for_is_parked_before_sqs_gives_it_up() -> Non
     assert {(row.progress.parked, row.progress.attempts) for row in rows} == {(True, 0)}
     assert {row.errors[-1].kind for row in rows} == {FailureKind.NO_TIME}
     assert batch.pipeline.queues.depth("default/normal") == 0
+
+
+def test_run_without_time_parks_only_what_came_often() -> None:
+    """R20 R31: the other messages of the batch come again."""
+    batch = Batch(MemoryStash, "write", STORE_DOWN)
+    first, *others = batch.pipeline.queues.receive("default/normal", 10)
+    often = replace(first, receive_count=LAST_HIDING_RECEIVE)
+    time = iter([120.0])
+
+    failed = batch.pipeline.embed["default"].process([often, *others], lambda: next(time, 0.0))
+
+    assert failed == [message.message_id for message in others]
+    rows = batch.pipeline.ledger.rows.values()
+    assert [row.progress.parked for row in rows] == [True, False, False]
 
 
 def test_tasks_of_a_crashed_run_are_worked_one_by_one() -> None:

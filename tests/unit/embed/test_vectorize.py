@@ -107,6 +107,31 @@ def test_documents_that_are_all_refused_are_rejected_if_a_harmless_text_passes()
     assert bought.cause is None
 
 
+def test_harmless_text_that_fails_otherwise_gives_up_no_document() -> None:
+    """R24: only what was refused waits for that cause; another failure stays as it is."""
+    embedder = PickyEmbedder()
+    embedder.by_word["probe"] = ZeroDivisionError()
+
+    bought = buy(embedder, "poison", "broken", max_tokens=10)
+
+    assert {name: failure.kind for name, failure in bought.failed.items()} == {
+        "0": FailureKind.UNKNOWN,
+        "1": FailureKind.PROVIDER_ERROR,
+    }
+    assert [type(error) for error in bought.unexpected] == [ZeroDivisionError]
+    assert (bought.requests, bought.cause) == (3, bought.failed["0"])
+
+
+def test_harmless_text_has_the_first_timeout() -> None:
+    """R22: longer ones are for documents that had a timeout."""
+    embedder = PickyEmbedder()
+    time = RunTime(lambda: 120, 120)
+
+    vectorize(pieces("poison"), embedder, Buying(100, patience=2), time)
+
+    assert (embedder.requests, embedder.timeout_seconds) == ([["probe"]], 30)
+
+
 def test_unforeseen_error_of_one_request_keeps_what_the_others_paid() -> None:
     """R13: only its own pieces fail."""
     bought = buy(PickyEmbedder(), "one", "strange", "three", max_tokens=10)

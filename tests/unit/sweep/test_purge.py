@@ -117,6 +117,19 @@ def test_index_that_is_down_stops_only_its_own_target() -> None:
     assert world.indexes["other"].entries == {}
 
 
+def test_rows_of_a_target_that_is_gone_are_left_alone(world: World) -> None:
+    """R14: without its index there is nothing to remove, and other targets go on."""
+    world.indexes["former"] = MemoryIndex(16)
+    kept = bury(world, "a", target="former")
+    former = world.indexes.pop("former")
+    bury(world, "b")
+
+    world.run("maintenance")
+
+    assert (world.row(kept), len(former.entries)) == (kept, 1)
+    assert world.indexes["default"].entries == {}
+
+
 def test_more_than_one_round_is_purged(world: World) -> None:
     """R07: a thousand deletes of one day."""
     for number in range(250):

@@ -19,6 +19,7 @@ def pace(allowance: Allowance = NO_HEADERS, tokens: int = 1000) -> Pace:
     ("allowance", "seconds"),
     [
         pytest.param(Allowance(Budget(3, 60, 60), Budget(500, 60, 6000)), 0, id="enough"),
+        pytest.param(Allowance(tokens=Budget(500, 20)), 0, id="just-enough"),
         pytest.param(Allowance(Budget(0, 60, 60)), 1, id="a-request-is-back-after-a-second"),
         pytest.param(Allowance(tokens=Budget(100, 59, 6000)), 4, id="tokens-fill-up-evenly"),
         pytest.param(Allowance(Budget(0, 60, 60), Budget(0, 60, 6000)), 5, id="the-later-decides"),

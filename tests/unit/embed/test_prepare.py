@@ -1,0 +1,104 @@
+"""What an item makes of its task: a tombstone, a failure, or chunks within the limits."""
+
+import pytest
+
+from functions.core.document import Document, Unusable, chunk_hash, content_hash
+from functions.core.entry import Tombstone
+from functions.core.failure import Failure, FailureKind
+from functions.core.identity import DocumentId
+from functions.embed.ending import Failed
+from functions.embed.job import Job, Prepared
+from functions.embed.payment import Paid
+from functions.embed.prepare import entry_bytes, parcels, split_document, tombstone
+from tests.builders import NOW_MS, make_message, make_row, make_target, make_task
+
+TARGET = make_target(chunk_tokens=60)
+JOB = Job(make_message(), make_task(), make_row())
+SKIPPED = Unusable("attribute hidden asks to skip it", type="note")
+INVALID = Unusable("attribute body is a map", invalid=True)
+
+
+@pytest.mark.parametrize(
+    ("content", "digest", "reason"),
+    [(None, None, None), (SKIPPED, content_hash(SKIPPED, TARGET), SKIPPED.reason)],
+    ids=["gone", "skipped"],
+)
+def test_document_without_text_leaves_a_tombstone(
+    content: Unusable | None, digest: str | None, reason: str | None
+) -> None:
+    """R07: with the hash of what was skipped, so that the same again is unchanged."""
+    made = tombstone(JOB, content, TARGET, now_ms=NOW_MS + 5)
+
+    assert made == Tombstone("articles", DocumentId("a"), NOW_MS, digest, reason, NOW_MS + 5)
+
+
+def test_invalid_document_fails_with_its_hash() -> None:
+    """R24: for good; the same item again is not tried."""
+    made = tombstone(JOB, INVALID, TARGET, now_ms=NOW_MS)
+
+    failure = Failure(FailureKind.INVALID_INPUT, INVALID.reason)
+    assert made == Failed(failure, content_hash(INVALID, TARGET))
+
+
+def test_document_is_split_with_its_hashes() -> None:
+    """R06: each chunk has the hash by which its vector is found again."""
+    document = Document("hello", "document")
+
+    made = split_document(JOB, document, TARGET)
+
+    assert made == Prepared(
+        JOB, document, content_hash(document, TARGET), ("hello",), (chunk_hash("hello", TARGET),)
+    )
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        (
+            {"max_chunks": 2},
+            "the text makes 6 chunks, target default allows 2 (max_chunks): shorten it, or raise"
+            " the setting",
+        ),
+        (
+            {"max_entry_mb": 1, "dimensions": 30_000},
+            "the entry would have about 2 MB, target default allows 1 (max_entry_mb): shorten the"
+            " text, or take larger chunks or fewer dimensions",
+        ),
+    ],
+    ids=["chunks", "bytes"],
+)
+def test_document_above_a_limit_fails_before_it_is_paid(
+    limits: dict[str, int], reason: str
+) -> None:
+    """R24: and its reason says which setting decides."""
+    target = TARGET.model_copy(update=limits)
+    document = Document("one two three four five six seven eight. " * 16, "document")
+
+    made = split_document(JOB, document, target)
+
+    failure = Failure(FailureKind.INVALID_INPUT, reason)
+    assert made == Failed(failure, content_hash(document, target))
+
+
+def test_size_of_an_entry_is_estimated_from_chunks_and_text() -> None:
+    """R12: 13 bytes a number, 120 a chunk, and the text twice as UTF-8."""
+    assert entry_bytes(2, "aé", 10) == 2 * (10 * 13 + 120) + 2 * 3
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [([], []), ([3], [[3]]), ([2, 2, 1], [[2, 2], [1]]), ([9, 1], [[9], [1]])],
+    ids=["none", "one", "as many as fit", "too large alone"],
+)
+def test_parcels_fit_one_bulk_body(sizes: list[int], expected: list[list[int]]) -> None:
+    """R12: of eight megabytes; one that is larger goes alone."""
+    # Chunks of two megabytes each.
+    dimensions = (2_000_000 - 120) // 13
+
+    def paid(chunks: int) -> Paid:
+        texts = ("",) * chunks
+        return Paid(Prepared(JOB, Document("", "document"), "", texts, texts), {}, 0)
+
+    found = parcels([paid(size) for size in sizes], dimensions=dimensions)
+
+    assert [[len(one.prepared.texts) for one in parcel] for parcel in found] == expected

@@ -1,0 +1,40 @@
+"""The metrics that count a row, by its group and its times."""
+
+import pytest
+
+from functions.core.identity import RowKey
+from functions.core.lane import Lane
+from functions.core.ledger_row import Group, Status
+from functions.core.ports import Listed
+from functions.sweep.census import metrics_of
+from tests.builders import NOW_MS
+
+STUCK_MS = NOW_MS - 1000
+PARKED, HEALING, FAILED = "ParkedDocuments", "HealingDocuments", "FailedDocuments"
+STUCK, BACKOFF = "StuckDocuments", "TasksSkippedByBackoff"
+
+
+@pytest.mark.parametrize(
+    ("group", "status", "due_ms", "metrics"),
+    [
+        (Group.OPEN, Status.PENDING, STUCK_MS, [STUCK]),
+        (Group.OPEN, Status.PENDING, STUCK_MS + 1, []),
+        (Group.OPEN, Status.PENDING, NOW_MS + 1, []),
+        (Group.PARKED, Status.PENDING, NOW_MS, [PARKED]),
+        (Group.PARKED, Status.PENDING, NOW_MS + 1, [PARKED, BACKOFF]),
+        (Group.PARKED, Status.PENDING, STUCK_MS, [PARKED, STUCK]),
+        (Group.HEALING, Status.FAILED, NOW_MS, [HEALING]),
+        (Group.HEALING, Status.FAILED, NOW_MS + 1, [HEALING, BACKOFF]),
+        (Group.FAILED, Status.FAILED, NOW_MS + 1, [FAILED]),
+        (Group.FAILED, Status.PARTIALLY_COMPLETED, NOW_MS, []),
+    ],
+)
+def test_row_is_counted_by_group_and_time(
+    group: Group, status: Status, due_ms: int, metrics: list[str]
+) -> None:
+    """R61: what waits for its time is not stuck, and what is partly searchable has not failed."""
+    listed = Listed(RowKey("default/articles/a"), status, Lane.NORMAL, due_ms, group)
+
+    found = metrics_of(listed, group, now_ms=NOW_MS, stuck_ms=STUCK_MS)
+
+    assert list(found) == metrics
