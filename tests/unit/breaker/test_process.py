@@ -136,6 +136,26 @@ def test_lanes_come_back_one_by_one_after_a_probe(world: World) -> None:
     assert world.telemetry.metrics["BreakerTransitions"] == 2
 
 
+def test_short_run_probes_in_its_second_half_too(world: World) -> None:
+    """R25: on one machine the function has less than a minute."""
+    world.put("one", provider=DUE)
+
+    world.tick(seconds_left=40.0)
+
+    assert len(world.prober.asked) == 1
+
+
+@pytest.mark.parametrize(("left", "probes"), [(60.0, 1), (59.9, 0)])
+def test_probe_is_sent_only_with_the_time_for_it(world: World, left: float, probes: int) -> None:
+    """R25: a minute of a long run; else the next one sends it."""
+    world.put("one", provider=DUE)
+    time = iter([300.0])
+
+    world.step.run(lambda: next(time, left))
+
+    assert len(world.prober.asked) == probes
+
+
 def test_failed_probe_is_told_and_tried_again_later(world: World) -> None:
     """R25: one canary at a time, less and less often: 13 of them in an hour."""
     world.put("one", provider=OPEN)

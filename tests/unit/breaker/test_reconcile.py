@@ -1,5 +1,7 @@
 """Breakers -> mappings, as tables."""
 
+from dataclasses import replace
+
 import pytest
 
 from functions.breaker.reconcile import steps, switch, wanted
@@ -24,6 +26,9 @@ def back(lanes: int) -> Breaker:
         pytest.param(Breaker(), Breaker(), ALL, id="all-is-well"),
         pytest.param(OPEN, Breaker(), {"delete"}, id="deletes-need-no-provider"),
         pytest.param(PAUSED, Breaker(), {"delete"}, id="paused-provider"),
+        pytest.param(
+            replace(OPEN, lanes=2), Breaker(), {"delete"}, id="opened-while-lanes-were-back"
+        ),
         pytest.param(Breaker(), OPEN, set(), id="nothing-without-the-index"),
         pytest.param(Breaker(), PAUSED, set(), id="paused-index"),
         pytest.param(OPEN, OPEN, set(), id="both"),

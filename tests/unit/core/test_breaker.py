@@ -53,6 +53,13 @@ def test_breaker_that_fails_while_it_reopens_waits_longer() -> None:
     assert again.due_ms == NOW_MS + 120_000
 
 
+def test_worker_logs_the_change_that_it_makes_itself() -> None:
+    """R25: whatever a person has changed before, the breaker function need not log this one."""
+    standing = resumed(PAUSED, at(NOW_MS), reason="done")
+
+    assert opened(standing, at(NOW_MS), reason="down").is_logged
+
+
 @pytest.mark.parametrize("before", [Breaker(), OPEN, replace(back(2), probes=1)])
 def test_person_stops_and_resumes_in_every_state(before: Breaker) -> None:
     """R25: the breaker function logs both; a resumed one forgets its failed probes."""
@@ -119,13 +126,14 @@ def test_passed_probe_lets_the_first_lanes_back() -> None:
 @pytest.mark.parametrize("steps", [1, 3, 4])
 def test_lanes_come_back_step_by_step(steps: int) -> None:
     """R25: each after its time, and when all are back for a while, it is closed."""
-    breaker, now_ms, seen = back(1), NOW_MS, [1]
+    breaker, now_ms, seen = replace(back(1), probes=2), NOW_MS, [1]
     while breaker.state is Circuit.REOPENING:
         early = advanced(breaker, at(breaker.due_ms - 1), steps=steps)
         assert early == breaker
         now_ms = breaker.due_ms
         breaker = advanced(breaker, at(now_ms), steps=steps)
         seen.append(breaker.lanes)
+        assert breaker.state is Circuit.CLOSED or breaker.due_ms == now_ms + 30_000
 
     assert seen == [*range(1, steps + 1), 0]
     assert breaker == Breaker(Circuit.CLOSED, "all lanes are back", now_ms)

@@ -156,6 +156,8 @@ def test_attempts_are_cut_while_most_requests_fail() -> None:
     assert isinstance(step(ATTEMPTS_WHILE_FAILING, is_failing=True), Heal)
     assert step(ATTEMPTS_WHILE_FAILING - 1, is_failing=True) == RetryAfter(2)
     assert step(ATTEMPTS_WHILE_FAILING, UNHEALED, is_failing=True) == RetryAfter(4)
+    half_an_hour = PLAIN.model_copy(update={"healing": Healing(hours=0.5)})
+    assert isinstance(step(ATTEMPTS_WHILE_FAILING, half_an_hour, is_failing=True), Heal)
 
 
 @pytest.mark.parametrize(
@@ -164,6 +166,7 @@ def test_attempts_are_cut_while_most_requests_fail() -> None:
         (FailureKind.PROVIDER_ERROR, 7.5, RetryAfter(7.5)),
         (FailureKind.PROVIDER_ERROR, 0.5, RetryAfter(2)),
         (FailureKind.PROVIDER_ERROR, 500.0, Park(500.0)),
+        (FailureKind.PROVIDER_ERROR, PLAIN.max_hide_seconds, RetryAfter(PLAIN.max_hide_seconds)),
         (FailureKind.INDEX_BUSY, 9.0, RetryAfter(9.0)),
         (FailureKind.THROTTLED, 9.0, Park(9.0)),
         (FailureKind.PAUSED, 77.0, Park(77.0)),
@@ -183,6 +186,13 @@ def test_retry_after_is_the_least_delay(kind: FailureKind, asked: float | None, 
 def test_free_retry_waits_longer_each_time(waits: int, step: Step) -> None:
     """R23: up to five minutes."""
     assert step_after(Failure(FailureKind.STORE_UNAVAILABLE, "x"), free_retries=waits) == step
+
+
+def test_backoff_is_spread_by_the_share_of_its_policy() -> None:
+    """R20: documents that failed together do not come back together."""
+    settings = RetrySettings(default=RetryPolicy(base_seconds=10, jitter=0.4))
+
+    assert step_after(TRANSIENT, settings, jitter=0.5) == RetryAfter(8.0)
 
 
 def test_free_retry_is_spread_over_half_of_its_wait() -> None:

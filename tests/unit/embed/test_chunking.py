@@ -1,5 +1,8 @@
 """Chunks by tokens: complete, within the limit, stable under a local edit."""
 
+import random
+import zlib
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -120,3 +123,37 @@ def test_boundaries_are_those_of_this_hash_scheme(
         "the chunker cuts elsewhere: raise HASH_SCHEME in functions/core/document.py, so that"
         " every document is cut anew, and then update the scheme and the lengths here"
     )
+
+
+def lines(pattern: str, size: int = 10) -> list[str]:
+    """Make lines of so many bytes, each with its end: b is a boundary, n is none."""
+    numbers = random.Random(7)
+    made = []
+    for kind in pattern:
+        while True:
+            line = "".join(numbers.choices("bcdfghjkmnpqrstvwxz0123456789", k=size - 1))
+            if (zlib.crc32(line.encode()) % 2 == 0) is (kind == "b"):
+                break
+        made.append(f"{line}\n")
+    return made
+
+
+def sizes(pattern: str, size: int = 10) -> list[int]:
+    """Return how many of the lines each chunk has."""
+    chunks = split("".join(lines(pattern, size)), max_tokens=40)
+    return [chunk.count("\n") + 1 for chunk in chunks]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [("n" * 14, [4, 4, 4, 2]), ("nb" * 6, [2] * 6), ("nb" + "n" * 12, [2, 4, 4, 4])],
+    ids=["up to the limit", "at a boundary, half filled", "up to the limit after a boundary"],
+)
+def test_chunk_ends_at_its_limit_or_at_a_boundary(pattern: str, found: list[int]) -> None:
+    """R06 R11: counted from its own beginning, and not before it is half filled."""
+    assert sizes(pattern) == found
+
+
+def test_unit_of_half_a_chunk_ends_it() -> None:
+    """R06: most paragraphs are so large, and an edit of one leaves the others alone."""
+    assert sizes("n" * 8, size=20) == [1] * 8

@@ -1,5 +1,8 @@
 """Endings -> rows: what each one makes of the ledger and the message."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from functions.core.failure import Failure, FailureKind
@@ -83,6 +86,22 @@ def test_failed_attempt_waits_for_the_next() -> None:
     assert not row.progress.parked
     assert [(error.kind, error.message) for error in row.errors] == [("provider_error", "503")]
     assert row.outcome.content_hash is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "again_in_seconds"),
+    [({}, 16.0), ({"jitter": 0.5}, 12.0), ({"is_failing": True}, None)],
+)
+def test_rules_of_the_run_decide_too(
+    changes: dict[str, Any], again_in_seconds: float | None
+) -> None:
+    """R20 R26: the random share of a delay, and fewer attempts while most requests fail."""
+    retry = RetrySettings(default=RetryPolicy(max_attempts=5, jitter=0.5))
+    row = replace(WORKED, progress=replace(WORKED.progress, attempts=2))
+
+    ended = conclude(row, Failed(BROKEN), Rules(retry, "m", **changes), now_ms=NOW_MS)
+
+    assert ended.again_in_seconds == again_in_seconds
 
 
 def test_last_attempt_closes_the_row() -> None:

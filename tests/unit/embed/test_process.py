@@ -137,6 +137,22 @@ def test_vectors_that_do_not_reach_the_index_are_stashed() -> None:
     assert batch.pipeline.telemetry.metrics["ChunksPaid"] == 3
 
 
+def test_type_of_the_document_is_on_its_row() -> None:
+    """R21: it chooses the retry policy, also of an attempt that fails."""
+    pipeline = MemoryPipeline([make_source(type_attribute="kind")], [make_target()])
+    table = pipeline.tables["articles"]
+    table.put({"id": "a", "body": "x", "kind": "note"})
+    pipeline.deliver_new()
+    # The item of an older task may have another type by now.
+    table.put({"id": "a", "body": "x", "kind": "letter"})
+
+    pipeline.run("default/normal")
+
+    row = pipeline.row("a", source="articles")
+    assert row is not None
+    assert row.type == "letter"
+
+
 def test_document_is_indexed_without_the_stash() -> None:
     """R13: the stash only saves money."""
     batch = Batch(MemoryStash, "write", STORE_DOWN)

@@ -9,7 +9,7 @@ from functions.core.failure import FailureKind
 from functions.core.lane import Lane
 from functions.core.ledger_row import LedgerRow, Status
 from functions.core.ports import Swapped
-from functions.sweep.dispatch import CANARY_ABOVE, CANARY_SECONDS
+from functions.sweep.dispatch import CANARY_ABOVE, CANARY_SECONDS, judge
 from functions.sweep.holds import Hold
 from local.memory.ledger import MemoryLedger
 from tests.builders import changed, make_target
@@ -113,6 +113,25 @@ def test_slow_canaries_share_one_minute(world: World) -> None:
 
     assert world.clock() - started_ms == CANARY_SECONDS * 1000
     assert requeued(world) == 4 * MANY
+
+
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_time_of_quick_canaries_is_all_that_is_used(world: World, lanes: int) -> None:
+    """R29: two seconds for each poll, so that the others have the rest of the minute."""
+    for lane in (Lane.NORMAL, Lane.HIGH)[:lanes]:
+        for number in range(CANARY_ABOVE + 1):
+            world.park(f"{lane}{number}", lane=lane)
+    started_ms = world.clock()
+
+    world.run("due")
+
+    assert world.clock() - started_ms == 2000
+    assert requeued(world) == lanes * (CANARY_ABOVE + 1)
+
+
+def test_canary_whose_row_is_gone_came_through() -> None:
+    """R29: its document was deleted and purged meanwhile."""
+    assert judge(None) is True
 
 
 def test_canary_that_another_sweep_has_sent_holds_no_lane(world: World) -> None:

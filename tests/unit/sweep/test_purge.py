@@ -117,6 +117,30 @@ def test_index_that_is_down_stops_only_its_own_target() -> None:
     assert world.indexes["other"].entries == {}
 
 
+class CountingDown(Down):
+    """Counts how often it is asked."""
+
+    asked = 0
+
+    def remove(self, tombstones: Mapping[EntryId, int]) -> list[EntryId]:
+        self.asked += 1
+        return super().remove(tombstones)
+
+
+def test_index_that_is_down_is_asked_once_in_a_run() -> None:
+    """R14: each round would only fail again; each target has its reason in the error."""
+    world = World(targets=(make_target(), make_target(name="other")))
+    for number in range(250):
+        bury(world, f"d{number}")
+    bury(world, "a", target="other")
+    indexes = {"default": CountingDown(16), "other": CountingDown(16)}
+
+    with pytest.raises(SweepError, match="no answer; target other: index_unavailable: no answer"):
+        world.run("maintenance", indexes=indexes)
+
+    assert indexes["default"].asked == 1
+
+
 def test_rows_of_a_target_that_is_gone_are_left_alone(world: World) -> None:
     """R14: without its index there is nothing to remove, and other targets go on."""
     world.indexes["former"] = MemoryIndex(16)

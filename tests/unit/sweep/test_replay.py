@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from functions.core.change import Change, Rejected
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import RowKey
 from functions.core.lane import Lane
@@ -13,6 +14,7 @@ from functions.core.ledger_row import LedgerRow, Status
 from functions.core.ports import Swapped
 from functions.core.task import Task
 from functions.sweep.process import SweepError
+from functions.sweep.replay import Replay, ReplayError
 from local.memory.ledger import MemoryLedger
 from local.memory.queues import MemoryQueues
 from local.memory.table import MemoryTable
@@ -78,6 +80,44 @@ def test_change_that_the_ledger_does_not_take_is_kept(world: World) -> None:
     world.run("maintenance")
     assert len(world.tasks(Lane.NORMAL)) == 1
     assert world.failed_changes.objects == {}
+
+
+class Refuses:
+    """An enqueue that takes no change with so many sequence numbers."""
+
+    def __init__(self, *numbers: str) -> None:
+        self.numbers = numbers
+        self.taken: list[Change] = []
+
+    def process(self, changes: Sequence[Change], *, trace_id: str = "") -> list[str]:  # noqa: ARG002
+        self.taken += changes
+        return [one.sequence_number for one in changes if one.sequence_number in self.numbers]
+
+    def reject(self, records: Sequence[Rejected]) -> None: ...
+
+
+def test_batch_of_which_a_change_was_not_sent_is_kept(world: World) -> None:
+    """R31: and the reason says how much of it."""
+    records = written(world, {"id": "a", "body": "x"}, {"id": "b", "body": "y"})
+    set_aside(world, "one", records)
+    refuses = Refuses(records[1]["dynamodb"]["SequenceNumber"])
+
+    with pytest.raises(ReplayError, match="such as one: 1 of 2 changes were not sent"):
+        Replay(world.failed_changes, refuses, world.telemetry).run(lambda: 1.0)
+
+    assert list(world.failed_changes.objects) == ["one"]
+
+
+def test_no_batch_is_begun_after_the_time(world: World) -> None:
+    """R31: the next run goes on, and what went wrong before is reported, for the alarm."""
+    set_aside(world, "a", written(world, {"id": "a", "body": "x"}))
+    world.failed_changes.objects |= {"b": b"", "c": b""}
+    time = iter([0.5, 0.5, 0.0])
+
+    with pytest.raises(ReplayError, match="1 batches, such as b"):
+        Replay(world.failed_changes, Refuses(), world.telemetry).run(lambda: next(time))
+
+    assert list(world.failed_changes.objects) == ["b", "c"]
 
 
 class Refusing(MemoryQueues):

@@ -122,6 +122,26 @@ def test_answer_to_a_question_from_before_ends_no_cooldown(worker: Worker) -> No
     assert worker.control.read("default").cooldown.throttles == 1
 
 
+def test_throttled_worker_has_no_claim_any_more(worker: Worker) -> None:
+    """R23: its next answer to a question from before ends no cooldown of the others."""
+    worker.answer(TOO_FAST)
+    worker.begin(seconds=8.0)
+    worker.ask_in_vain()
+    worker.control.items.clear()
+    worker.clock.advance(30)
+
+    class Late(Scripted):
+        def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+            worker.control.cool("default", until_ms=worker.clock() + 30_000, after=0)
+            return super().embed(texts, timeout_seconds=timeout_seconds)
+
+    worker.embedder = Late(worker.clock)
+    worker.begin()
+    worker.ask()
+
+    assert worker.control.read("default").cooldown.throttles == 1
+
+
 def test_throttled_worker_waits_alone_while_the_item_is_unreadable(worker: Worker) -> None:
     """R23 R25: less and less often, although it cannot tell the others."""
     worker.control.is_down = True

@@ -47,6 +47,18 @@ def test_what_the_provider_still_takes_is_heeded(worker: Worker) -> None:
     assert [round(ms / 1000) for ms, _ in worker.embedder.asked] == [0, 10]
 
 
+def test_time_spent_waiting_is_counted(worker: Worker) -> None:
+    """R23 R61: all waits of a run together, in milliseconds."""
+    worker.answer(replace(ANSWER, allowance=Allowance(Budget(0, 600.0, 60))))
+    for _ in range(3):
+        worker.ask()
+
+    worker.end()
+
+    # Twice ten seconds, and a twentieth more: the jitter of this worker.
+    assert worker.telemetry.metrics["GuardWaitMilliseconds"] == 21_000
+
+
 def test_pace_that_does_not_fit_into_the_run_is_told(worker: Worker) -> None:
     """R23: nobody is charged for it."""
     worker.answer(replace(ANSWER, allowance=Allowance(Budget(0, 6000.0, 10))))

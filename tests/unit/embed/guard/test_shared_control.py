@@ -140,6 +140,33 @@ def test_worker_without_the_item_keeps_only_its_own_cooldown(worker: Worker) -> 
     assert shared.count(Part.INDEX, window_ms=0, successes=1, failures=1) is None
 
 
+def test_claim_lasts_as_long_as_it_says(worker: Worker) -> None:
+    """R23: a crashed worker releases it by expiry."""
+    worker.control.cool("default", until_ms=NOW_MS - 1, after=0)
+
+    assert view_of(worker).claim(seconds=35)
+    assert worker.control.read("default").cooldown.claimed_until_ms == NOW_MS + 35_000
+
+
+def test_ended_cooldown_is_known_at_once(worker: Worker) -> None:
+    """R23: the next request of this worker does not wait for the item to be read again."""
+    shared = view_of(worker)
+    shared.cool(seconds=9)
+
+    shared.warm()
+
+    assert shared.now().cooldown == worker.control.read("default").cooldown == Cooldown()
+
+
+def test_breaker_that_cannot_be_stored_is_not_logged_as_opened(worker: Worker) -> None:
+    """R25: the event says what is so."""
+    worker.control.is_down = True
+
+    view_of(worker).open(Part.PROVIDER, Breaker(), "down")
+
+    assert worker.events() == ["control_unreadable"]
+
+
 def test_reason_of_a_breaker_is_cut(worker: Worker) -> None:
     """R25: a provider may answer with a page of HTML."""
     view_of(worker).open(Part.PROVIDER, Breaker(), "x" * 1000)
