@@ -9,11 +9,13 @@ from functions.core.breaker import (
     Circuit,
     Timing,
     advanced,
+    is_failing,
     needs_probe,
     opened,
     paused,
     probed,
     resumed,
+    window_start,
 )
 from functions.core.settings import BreakerSettings
 from tests.builders import NOW_MS
@@ -28,6 +30,21 @@ def at(now_ms: int, jitter: float = 0.0) -> Timing:
 
 def back(lanes: int) -> Breaker:
     return Breaker(Circuit.REOPENING, "a probe has passed", NOW_MS, due_ms=NOW_MS, lanes=lanes)
+
+
+@pytest.mark.parametrize(
+    ("successes", "failures", "failing"),
+    [(15, 5, True), (16, 4, False), (0, 20, True), (0, 0, False)],
+)
+def test_half_of_the_ratio_that_opens_it_is_failing(
+    successes: int, failures: int, failing: bool
+) -> None:
+    """R26: requests get smaller before the breaker opens."""
+    settings = BreakerSettings(failure_ratio=0.5, least_requests=20)
+    window_ms = window_start(Breaker(), now_ms=NOW_MS, settings=settings)
+    breaker = Breaker(window_ms=window_ms, successes=successes, failures=failures)
+
+    assert is_failing(breaker, now_ms=NOW_MS, settings=settings) is failing
 
 
 @pytest.mark.parametrize("jitter", [0.0, 0.99])

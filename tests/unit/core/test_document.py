@@ -8,6 +8,8 @@ import pytest
 from functions.core.document import Document, Unusable, content_hash, read_document
 from tests.builders import make_source, make_target
 
+AB = [("a", 1), ("b", 2)]
+
 
 def test_template_makes_the_text() -> None:
     """R02: which attributes are the text is configuration."""
@@ -131,6 +133,13 @@ def test_metadata_that_the_index_would_refuse_is_invalid(kind: str, value: Any) 
 
     assert isinstance(found, Unusable)
     assert found.invalid
+
+
+def test_hash_does_not_depend_on_the_order_of_metadata() -> None:
+    """R06: DynamoDB promises no order of attributes."""
+    one, other = (Document("x", "document", dict(pairs)) for pairs in (AB, reversed(AB)))
+
+    assert content_hash(one, make_target()) == content_hash(other, make_target())
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Endings -> ledger, log and messages."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import DocumentId
 from functions.core.ledger_row import LedgerRow, Status
 from functions.core.ports import Swapped
+from functions.core.retry_policy import RetryPolicy, RetrySettings
 from functions.embed.ending import Ending, Failed, Indexed, Removed, Superseded
 from functions.embed.finish import BULK_DOCUMENTS, EVENT_REFUSED
 from functions.embed.job import Job, Returned
@@ -216,6 +218,29 @@ def test_only_what_is_not_written_comes_again() -> None:
     assert returned == [Returned.later(changed_meanwhile.message, jitter=0)]
     assert ledger.rows[written.key].status is Status.COMPLETED
     assert fields(steps, "ledger_failed")["tasks"] == 1
+
+
+def test_what_came_back_before_the_ledger_broke_comes_back_all_the_same() -> None:
+    """R31: each message of the batch gets an answer."""
+    ledger = BreaksLater()
+    steps = Steps(ledger)
+    failed, changed_meanwhile = job(steps, "a"), job(steps, "b")
+    ledger.write([changed_meanwhile.row])
+    ledger.writes_left = 1
+    ended = [steps.finish.end(failed, Failed(BROKEN)), steps.finish.end(changed_meanwhile, INDEXED)]
+
+    returned = steps.finish.close(ended)
+
+    assert [one.message for one in returned] == [failed.message, changed_meanwhile.message]
+
+
+def test_delay_is_spread_by_chance() -> None:
+    """R20: documents that failed together do not come back together."""
+    steps = Steps()
+    retry = RetrySettings(default=RetryPolicy(base_seconds=10, jitter=1))
+    finish = replace(steps.finish, retry=retry, jitter=lambda: 0.5)
+
+    assert finish.end(job(steps), Failed(BROKEN)).conclusion.again_in_seconds == 5.0
 
 
 def rejected(text: str) -> Callable[[int], Failed]:

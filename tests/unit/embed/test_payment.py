@@ -1,6 +1,7 @@
 """Paying for a load: what is known is reused, what was paid is kept, and what is missing ends."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from functions.core.document import Document
 from functions.core.entry import Chunk, Entry
 from functions.core.failure import Failure, FailureError, FailureKind, RefusedRequestError
 from functions.core.identity import DocumentId, RowKey
+from functions.core.ledger_row import ErrorRecord
 from functions.embed.ending import Failed, Untouched
 from functions.embed.job import Job, Prepared
 from functions.embed.payment import Payment
@@ -66,6 +68,29 @@ def indexed(name: str, *texts: str) -> Entry:
 
 def vector(first: float) -> "Vector":
     return np.array([first, *[1.0] * 15], dtype=np.float32)
+
+
+def test_timeout_is_as_long_as_the_most_patient_document_needs() -> None:
+    """R22: the one with most timeouts behind it decides for the request."""
+    till = Till()
+    timeout = ErrorRecord(NOW_MS, FailureKind.TIMEOUT, "no answer")
+
+    till.payment.pay([prepared("a", "x", errors=(timeout,), attempts=1), prepared("b", "y")], TIME)
+
+    assert till.embedder.timeout_seconds == 60.0
+
+
+def test_requests_are_smaller_while_most_of_them_fail() -> None:
+    """R26: less is lost with each."""
+    till = Till(tokens_per_request=80)
+    texts = [f"{number} " * 10 for number in range(4)]
+    failing = replace(till.payment, is_failing=lambda: True)
+
+    failing.pay([prepared("a", *texts)], TIME)
+    smaller = len(till.embedder.requests)
+    till.payment.pay([prepared("b", *texts)], TIME)
+
+    assert smaller > len(till.embedder.requests) - smaller
 
 
 def test_chunk_of_several_documents_is_paid_once() -> None:

@@ -85,20 +85,53 @@ def test_size_of_an_entry_is_estimated_from_chunks_and_text() -> None:
     assert entry_bytes(2, "aé", 10) == 2 * (10 * 13 + 120) + 2 * 3
 
 
+MB = 1_000_000
+
+
 @pytest.mark.parametrize(
     ("sizes", "expected"),
-    [([], []), ([3], [[3]]), ([2, 2, 1], [[2, 2], [1]]), ([9, 1], [[9], [1]])],
+    [
+        ([], []),
+        ([3], [[3]]),
+        ([4, 4, 4, 4, 2], [[4, 4], [4, 4], [2]]),
+        ([1, 9, 1], [[1], [9], [1]]),
+    ],
     ids=["none", "one", "as many as fit", "too large alone"],
 )
 def test_parcels_fit_one_bulk_body(sizes: list[int], expected: list[list[int]]) -> None:
     """R12: of eight megabytes; one that is larger goes alone."""
-    # Chunks of two megabytes each.
-    dimensions = (2_000_000 - 120) // 13
 
-    def paid(chunks: int) -> Paid:
-        texts = ("",) * chunks
-        return Paid(Prepared(JOB, Document("", "document"), "", texts, texts), {}, 0)
+    def paid(megabytes: int) -> Paid:
+        rest = megabytes * MB - entry_bytes(2, "", 1)
+        return Paid(Prepared(JOB, Document("x" * (rest // 2), "document"), "", *TWO_CHUNKS), {}, 0)
 
-    found = parcels([paid(size) for size in sizes], dimensions=dimensions)
+    def size(one: Paid) -> int:
+        return entry_bytes(2, one.prepared.document.text, 1) // MB
 
-    assert [[len(one.prepared.texts) for one in parcel] for parcel in found] == expected
+    found = parcels([paid(megabytes) for megabytes in sizes], dimensions=1)
+
+    assert [[size(one) for one in parcel] for parcel in found] == expected
+
+
+TWO_CHUNKS = (("", ""), ("", ""))
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "characters", "megabytes"),
+    [(76_900, 90, None), (76_899, 97, 1), (153_836, 6, 2)],
+    ids=["exactly the limit", "a byte more", "twice as much"],
+)
+def test_entry_is_measured_to_the_byte(
+    dimensions: int, characters: int, megabytes: int | None
+) -> None:
+    """R24: one megabyte is allowed."""
+    target = TARGET.model_copy(update={"dimensions": dimensions, "max_entry_mb": 1})
+    document = Document(("word " * characters)[:characters], "document")
+
+    made = split_document(JOB, document, target)
+
+    if megabytes is None:
+        assert isinstance(made, Prepared)
+    else:
+        assert isinstance(made, Failed)
+        assert f"about {megabytes} MB," in made.failure.message

@@ -10,6 +10,7 @@ from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.lane import Lane
 from functions.core.ledger_row import LedgerRow, Status
 from functions.core.next_step import LAST_HIDING_RECEIVE
+from functions.embed import process
 from local.memory.index import HashedEmbedder, MemoryIndex
 from local.memory.ledger import MemoryLedger, MemoryStash
 from local.memory.pipeline import MemoryPipeline
@@ -47,7 +48,7 @@ class Broken:
 class Batch:
     """Documents a, b and c in the normal lane of a pipeline with one adapter that can break."""
 
-    def __init__(self, kind: type, method: str, error: Exception) -> None:
+    def __init__(self, kind: type, method: str, error: Exception, **target: Any) -> None:
         self.broken: list[Broken] = []
 
         def around(adapter: Any, _: set[str]) -> Any:
@@ -57,7 +58,7 @@ class Batch:
             return self.broken[-1]
 
         self.pipeline = MemoryPipeline(
-            [make_source()], [make_target()], telemetry=LoggingTelemetry(), around=around
+            [make_source()], [make_target(**target)], telemetry=LoggingTelemetry(), around=around
         )
         for name in "abc":
             self.pipeline.tables["articles"].put({"id": name, "body": f"text of {name}"})
@@ -111,6 +112,48 @@ def test_failure_of_a_stage_is_the_failure_of_its_documents(
 
     batch.pipeline.clock.advance(3600)
     assert {row.status for row in batch.run(is_broken=False)} == {Status.COMPLETED}
+
+
+def test_defect_is_named_in_the_row() -> None:
+    """R24: without its text, which is in the log."""
+    [first, *_] = Batch(MemorySource, "read", DEFECT).run()
+
+    assert first.errors[-1].message == "unexpected ZeroDivisionError, see the log"
+
+
+def test_each_document_of_a_mixed_batch_ends_by_itself() -> None:
+    """R10 R24: deleted, invalid, too long and good ones in one run."""
+    batch = Batch(MemoryStash, "write", STORE_DOWN, max_chunks=1, chunk_tokens=60)
+    table = batch.pipeline.tables["articles"]
+    table.put({"id": "d", "body": "good"})
+    batch.pipeline.deliver_new()
+    # What has changed since is read by the run, before its own changes come.
+    first, second, third, _ = table.items
+    del table.items[first]
+    table.items[second] |= {"body": {"M": {}}}
+    table.items[third] |= {"body": {"S": "word " * 200}}
+
+    batch.run()
+
+    found = {row.task.document_id: row.status for row in batch.pipeline.ledger.rows.values()}
+    assert found == {
+        "a": Status.DELETED,
+        "b": Status.FAILED,
+        "c": Status.FAILED,
+        "d": Status.COMPLETED,
+    }
+
+
+def test_load_of_a_run_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R09: by its chunks, so that a run has a known size in memory."""
+    monkeypatch.setattr(process, "LOAD_CHUNKS", 2)
+    batch = Batch(MemoryStash, "write", STORE_DOWN)
+
+    batch.run()
+
+    embedder = batch.pipeline.embedders["default"]
+    assert isinstance(embedder, HashedEmbedder)
+    assert [len(texts) for texts in embedder.requests] == [2, 1]
 
 
 @pytest.mark.parametrize("method", ["read", "write"])

@@ -42,12 +42,15 @@ def put(steps: Steps, **changes: Any) -> LedgerRow:
 def test_message_that_is_not_ours_goes_back_to_be_moved_by_sqs(body: str) -> None:
     """R24: never worked, logged once, and kept for a person."""
     steps = Steps()
-    first, second = make_message(body=body), make_message(body=body, receive_count=2)
+    first = make_message(body=body, message_id="first")
+    second = make_message(body=body, message_id="second", receive_count=2)
 
     tasks, returned = steps.receive.parse([first, second])
 
     assert (tasks, returned) == ([], [Returned(first, 0), Returned(second, 0)])
-    assert steps.events() == ["message_malformed"]
+    [(event, logged)] = steps.telemetry.events
+    assert (event, logged["message_id"]) == ("message_malformed", "first")
+    assert logged["reason"] != "None"
     assert steps.telemetry.metrics["MessagesMalformed"] == 1
 
 
@@ -61,12 +64,17 @@ def test_task_of_ours_is_parsed() -> None:
 def test_newest_message_of_each_document_is_kept() -> None:
     """R05: older versions and copies cost no work."""
     steps = Steps()
-    old, new, copy = received(version=1), received(version=2), received(version=2)
+    new = received(version=2)
+    copy = received(make_message(new.task, message_id="copy"), version=2)
     other = received(document_id=DocumentId("b"))
 
-    assert steps.receive.newest([old, new, copy, other]) == [new, other]
-    assert steps.events() == ["task_superseded"] * 2
-    assert steps.telemetry.metrics["TasksSuperseded"] == 2
+    kept = steps.receive.newest(
+        [received(version=1), new, copy, received(version=1, trace_id="late"), other]
+    )
+
+    assert kept == [new, other]
+    assert steps.events() == ["task_superseded"] * 3
+    assert steps.telemetry.metrics["TasksSuperseded"] == 3
 
 
 def test_open_row_becomes_a_job() -> None:
