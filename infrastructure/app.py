@@ -6,7 +6,7 @@ from typing import Any
 
 from aws_cdk import App
 
-from infrastructure.config.mistakes import ConfigError, Mistake
+from infrastructure.config.mistakes import ConfigError, Mistake, one_of
 from infrastructure.config.parser import parse_stages
 from infrastructure.function_code import assets, code_of
 from infrastructure.stack import PipelineStack
@@ -34,5 +34,5 @@ def _chosen(stage: str | None, *, known: tuple[str, ...]) -> tuple[str, ...]:
         return known
     if stage not in known:
         wrong = f'"{stage}" is no stage of this file'
-        raise ConfigError([Mistake(("stages",), wrong, f"one of {', '.join(known)}")])
+        raise ConfigError([Mistake(("stages",), wrong, one_of(stage, known))])
     return (stage,)

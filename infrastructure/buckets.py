@@ -4,7 +4,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from functions.core.names import FAILED_CHANGES_PREFIX, STASH_PREFIX
+from functions.core.names import FAILED_CHANGES_PREFIX, STASH_DAYS, STASH_PREFIX
 from infrastructure.acknowledgments import acknowledge
 from infrastructure.config.stage import StageConfig
 from infrastructure.removal import removal_policy
@@ -49,4 +49,4 @@ def failed_changes(scope: Construct, config: StageConfig) -> PrivateBucket:
 
 def stash(scope: Construct, config: StageConfig) -> PrivateBucket:
     """Keep paid vectors of documents that did not complete, for their next attempt."""
-    return PrivateBucket(scope, "Stash", config=config, prefix=STASH_PREFIX, days=2)
+    return PrivateBucket(scope, "Stash", config=config, prefix=STASH_PREFIX, days=STASH_DAYS)

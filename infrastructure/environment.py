@@ -51,7 +51,7 @@ class Environments:
         }
         self.targets = {
             name: target_settings(
-                name, target, index=index_name(stage, name, target), workers=config.reserve_of(name)
+                name, target, index=index_name(stage, name, target), workers=config.workers_of(name)
             )
             for name, target in config.targets.items()
         }

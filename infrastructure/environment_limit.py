@@ -31,11 +31,18 @@ def large_environments(stage: str, config: StageConfig) -> Iterator[Mistake]:
         size = sum(len(f"{key}{value}".encode()) for key, value in variables.items())
         if size > ENVIRONMENT_BYTES:
             yield Mistake(
-                ("sources",),
+                _largest_part(variables),
                 f"the environment of {function} takes about {size} bytes",
                 f"Lambda allows {ENVIRONMENT_BYTES}: use fewer sources, targets and retry.types, or"
                 " shorter names",
             )
+
+
+def _largest_part(variables: Variables) -> tuple[str, ...]:
+    """Name the setting that takes most of the room."""
+    own = {name: variables.get(name, "") for name in ("SOURCES", "TARGET", "TARGETS", "QUEUES")}
+    most = max(own, key=lambda name: len(own[name].encode()))
+    return ("sources",) if most == "SOURCES" else ("targets",)
 
 
 def _expected_environments(stage: str, config: StageConfig) -> dict[str, Variables]:

@@ -10,3 +10,4 @@ CONTROL_PREFIX = "control"
 # https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-errors.html
 FAILED_CHANGES_PREFIX = "aws/lambda/"
 STASH_PREFIX = "stash/"
+STASH_DAYS = 2

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from functions.core.failure import FailureKind
 from functions.core.frozen import Frozen
+from functions.core.names import STASH_DAYS
 
 
 class Strategy(StrEnum):
@@ -109,7 +110,8 @@ class Healing(Frozen):
     after_seconds: tuple[Seconds, ...] = Field(
         tuple(n * 60 for n in (1, 5, 10, 20, 40, 60)), min_length=1, description=_DELAYS
     )
-    hours: float = Field(24, ge=0, le=168, description="...; 0: no healing")
+    # Longer than the stash keeps paid vectors, each attempt would pay for them again.
+    hours: float = Field(24, ge=0, le=24 * STASH_DAYS, description="...; 0: no healing")
 
 
 class RetrySettings(Frozen):

@@ -89,10 +89,16 @@ class TargetOptions(Frozen):
     )
     max_entry_mb: int = Field(10, ge=1, le=100, description="...; small search instances take 10")
     requests_per_minute: int | None = Field(
-        None, ge=1, description="the account's limit at the provider, where it sends no headers"
+        None,
+        ge=1,
+        le=10_000_000,
+        description="...: the account's limit at the provider, where it sends no headers",
     )
     tokens_per_minute: int | None = Field(
-        None, ge=1, description="the account's limit at the provider, at least tokens_per_request"
+        None,
+        ge=1,
+        le=10_000_000_000,
+        description="...: the account's limit at the provider, at least tokens_per_request",
     )
     retry: RetrySettings = RetrySettings()
     breaker: BreakerSettings = BreakerSettings()

@@ -41,7 +41,14 @@ class ConfigError(ValueError):
 def mistakes_of(error: ValidationError, model: type[BaseModel]) -> list[Mistake]:
     """Translate what pydantic found in a model."""
     found: list[Mistake] = []
-    for details in error.errors(include_url=False):
+    errors = error.errors(include_url=False)
+    for details in errors:
+        # A list without its wrong entries is too short: that is no mistake of its own.
+        depth = len(details["loc"])
+        if details["type"] == "too_short" and any(
+            one["loc"][:depth] == details["loc"] and len(one["loc"]) > depth for one in errors
+        ):
+            continue
         cause = details.get("ctx", {}).get("error")
         if isinstance(cause, ConfigError):
             found += [mistake.under(_path(details)) for mistake in cause.mistakes]
@@ -50,11 +57,35 @@ def mistakes_of(error: ValidationError, model: type[BaseModel]) -> list[Mistake]
     return found
 
 
+def did_you_mean(given: object, known: Iterable[str]) -> str:
+    """Return a question that names the nearest of the known words, if one is near."""
+    by_small_letters = {word.lower(): word for word in known}
+    word = str(given).lower()
+    near = difflib.get_close_matches(word, by_small_letters, n=1, cutoff=0.74)
+    near = near or [known for known in by_small_letters if len(word) > 2 and known.startswith(word)]
+    return f"did you mean {by_small_letters[near[0]]}?" if near else ""
+
+
+def one_of(given: object, known: Iterable[str]) -> str:
+    """Say which words are allowed, and which one is near to what was given."""
+    words = tuple(known)
+    return with_question(f"one of {', '.join(words)}", did_you_mean(given, words))
+
+
+def with_question(allowed: str, question: str) -> str:
+    return f"{allowed}; {question}" if question else allowed
+
+
 def _mistake(details: ErrorDetails, model: type[BaseModel]) -> Mistake:
     path = _path(details)
     if details["type"] == "extra_forbidden":
         return Mistake(path, "unknown key", _known_keys(model, path))
-    return Mistake(path, _wrong(details), _walk(model, path)[1])
+    is_key = "[key]" in details["loc"]
+    annotation, rule = _walk(model, path[:-1] if is_key else path)
+    if is_key:
+        annotation = _bare(get_args(annotation)[0])
+    question = did_you_mean(details["input"], map(str, _values(annotation)))
+    return Mistake(path, _wrong(details), with_question(rule, question))
 
 
 def _path(details: ErrorDetails) -> Path:
@@ -75,8 +106,7 @@ def _wrong(details: ErrorDetails) -> str:
 def _known_keys(model: type[BaseModel], path: Path) -> str:
     annotation, _ = _walk(model, path[:-1])
     known = sorted(annotation.model_fields) if _is_model(annotation) else []
-    near = difflib.get_close_matches(str(path[-1]), known, n=1)
-    return f"did you mean {near[0]}?" if near else f"allowed are {', '.join(known)}"
+    return did_you_mean(path[-1], known) or f"allowed are {', '.join(known)}"
 
 
 def allowed(field: FieldInfo) -> str:
@@ -89,13 +119,20 @@ def allowed(field: FieldInfo) -> str:
 def _choices(annotation: Any) -> str:
     if _is_model(annotation):
         return f"{{{', '.join(annotation.model_fields)}}}"
-    values = ("true", "false") if annotation is bool else get_args(annotation)
-    if isinstance(annotation, type) and issubclass(annotation, StrEnum):
-        values = tuple(annotation)
-    elif annotation is not bool and get_origin(annotation) is not Literal:
+    values = _values(annotation)
+    if not values:
         return ""
     *most, last = map(str, values)
     return f"{', '.join(most)} or {last}"
+
+
+def _values(annotation: Any) -> tuple[Any, ...]:
+    """Return the values that a setting can have, if they can be listed."""
+    if annotation is bool:
+        return ("true", "false")
+    if isinstance(annotation, type) and issubclass(annotation, StrEnum):
+        return tuple(annotation)
+    return get_args(annotation) if get_origin(annotation) is Literal else ()
 
 
 def _range(metadata: Iterable[Any]) -> str:

@@ -1,25 +1,51 @@
 """What cdk.json says about OpenSearch: a domain that the stack makes, or an endpoint."""
 
 import re
-from typing import Literal
+from collections.abc import Iterator
+from typing import Annotated, Literal, get_args
 from urllib.parse import urlsplit
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from functions.core.frozen import Frozen
-from infrastructure.config.mistakes import ConfigError, Mistake
-from infrastructure.config.target import is_safe_address
+from infrastructure.config.address import address_mistakes
+from infrastructure.config.instance_types import INSTANCE_TYPES, LARGEST_VOLUME_GB
+from infrastructure.config.mistakes import ConfigError, Mistake, did_you_mean, with_question
 
 _DOMAIN_ARN = r"^arn:aws[a-z-]*:es:[a-z0-9-]+:\d{12}:domain/[a-z][a-z0-9-]{2,27}$"
 _SERVICE_HOST = re.compile(r"\.es\.amazonaws\.com(\.cn)?$|\.aos\.[a-z0-9-]+\.on\.aws$")
 _SERVERLESS_HOST = re.compile(r"\.aoss\.(amazonaws\.com|[a-z0-9-]+\.on\.aws)$")
+# Of an endpoint that AWS has named: its domain and region.
+_NAMED_HOST = re.compile(
+    r"^search-(?P<name>[a-z0-9-]+)-[a-z0-9]+\.(aos\.)?(?P<region>[a-z0-9-]+)\.(es\.amazonaws|on\.aws)"
+)
+_ADDRESS = "an https address (http only for localhost) without a path"
+# Those that OpenSearch Service offers and whose k-NN has what our queries and filters need.
+Version = Literal[
+    "OpenSearch_2.11", "OpenSearch_2.13", "OpenSearch_2.15", "OpenSearch_2.17", "OpenSearch_2.19",
+    "OpenSearch_3.1", "OpenSearch_3.3", "OpenSearch_3.5", "OpenSearch_3.7",
+]  # fmt: skip
+VERSIONS: tuple[str, ...] = get_args(Version)
+# https://github.com/opensearch-project/k-NN/releases/tag/2.12.0.0
+LUCENE_DIMENSIONS = {"OpenSearch_2.11": 1024}
+
+
+def _known_type(name: str) -> str:
+    if name not in INSTANCE_TYPES:
+        rule = "a type with gp3 volumes, such as r7g.large.search or t3.small.search"
+        allowed = with_question(rule, did_you_mean(name, INSTANCE_TYPES))
+        raise ConfigError([Mistake((), f'"{name}" is not allowed', allowed)])
+    return name
+
+
+InstanceType = Annotated[str, AfterValidator(_known_type)]
 
 
 class DedicatedMastersConfig(Frozen):
     """Nodes that manage the cluster and hold no data."""
 
-    instance_type: str = Field(
-        "m7g.medium.search", pattern=r"\.search$", description="a type such as m7g.medium.search"
+    instance_type: InstanceType = Field(
+        "m7g.medium.search", description="a type such as m7g.medium.search"
     )
     count: Literal[3, 5] = 3
 
@@ -27,13 +53,9 @@ class DedicatedMastersConfig(Frozen):
 class DomainConfig(Frozen):
     """A domain that the stack makes and owns."""
 
-    version: str = Field(
-        "OpenSearch_3.5",
-        pattern=r"^OpenSearch_(2\.1[1-9]|3\.\d+)$",
-        description="OpenSearch_2.11 or newer",
-    )
-    instance_type: str = Field(
-        "t3.small.search", pattern=r"\.search$", description="a type such as r7g.large.search"
+    version: Version = "OpenSearch_3.5"
+    instance_type: InstanceType = Field(
+        "t3.small.search", description="a type with gp3 volumes, such as r7g.large.search"
     )
     instance_count: int = Field(
         1, ge=1, le=80, description="1, or a multiple of 2 or 3 (one zone for each), at most 80"
@@ -48,26 +70,24 @@ class DomainConfig(Frozen):
         return 3 if self.instance_count % 3 == 0 else 2
 
     @model_validator(mode="after")
-    def _zones_hold_equal_shares(self) -> "DomainConfig":
+    def _instances_fit(self) -> "DomainConfig":
+        mistakes = []
         if self.instance_count % self.zones:
-            raise ConfigError(
-                [
-                    Mistake(
-                        ("instance_count",),
-                        f"{self.instance_count} does not spread over zones",
-                        "1, or a multiple of 2 or 3",
-                    )
-                ]
-            )
+            wrong = f"{self.instance_count} does not spread over zones"
+            mistakes.append(Mistake(("instance_count",), wrong, "1, or a multiple of 2 or 3"))
+        most = LARGEST_VOLUME_GB.get(self.instance_type, self.volume_gb)
+        if self.volume_gb > most:
+            wrong = f"{self.volume_gb} is more than {self.instance_type} takes"
+            mistakes.append(Mistake(("volume_gb",), wrong, f"10 to {most}, or a larger instance"))
+        if mistakes:
+            raise ConfigError(mistakes)
         return self
 
 
 class OpenSearchConfig(Frozen):
     """Where the entries go."""
 
-    endpoint: str | None = Field(
-        None, description="an https address (http only for localhost) without a path"
-    )
+    endpoint: str | None = Field(None, description=_ADDRESS)
     domain_arn: str | None = Field(
         None,
         pattern=_DOMAIN_ARN,
@@ -85,27 +105,32 @@ class OpenSearchConfig(Frozen):
             raise ConfigError(
                 [Mistake((), "needs exactly one of two", "endpoint (existing) or domain (made)")]
             )
-        mistakes = [] if self.endpoint is None else self._endpoint_mistakes(self.endpoint)
+        mistakes = [] if self.endpoint is None else [*self._endpoint_mistakes(self.endpoint)]
         if self.domain is not None and self.domain_arn is not None:
             mistakes = [Mistake(("domain_arn",), "does not go with domain", "only with endpoint")]
         if mistakes:
             raise ConfigError(mistakes)
         return self
 
-    def _endpoint_mistakes(self, endpoint: str) -> list[Mistake]:
-        parts = urlsplit(endpoint)
-        host = parts.hostname or ""
+    def _endpoint_mistakes(self, endpoint: str) -> Iterator[Mistake]:
         path: tuple[str] = ("endpoint",)
-        if not is_safe_address(endpoint) or parts.path not in ("", "/") or parts.query:
-            allowed = "an https address (http only for localhost) without a path"
-            return [Mistake(path, f'"{endpoint}" is not allowed', allowed)]
+        if wrong := address_mistakes(endpoint, path_allowed=False):
+            yield Mistake(path, wrong, _ADDRESS)
+            return
+        host = urlsplit(endpoint).hostname or ""
         if _SERVERLESS_HOST.search(host):
             wrong = "is a serverless collection, whose vector type refuses document ids of our own"
-            return [Mistake(path, wrong, "an OpenSearch domain")]
-        if host.startswith("vpc-") and _SERVICE_HOST.search(host):
+            yield Mistake(path, wrong, "an OpenSearch domain")
+        elif host.startswith("vpc-") and _SERVICE_HOST.search(host):
             wrong = "is inside a VPC, which the functions cannot reach"
-            return [Mistake(path, wrong, "a public endpoint, guarded by IAM")]
-        if _SERVICE_HOST.search(host) and self.domain_arn is None:
-            wrong = "is missing"
-            return [Mistake(("domain_arn",), wrong, "the ARN of the domain behind the endpoint")]
-        return []
+            yield Mistake(path, wrong, "a public endpoint, guarded by IAM")
+        elif _SERVICE_HOST.search(host) and self.domain_arn is None:
+            allowed = "the ARN of the domain behind the endpoint"
+            yield Mistake(("domain_arn",), "is missing", allowed)
+        elif (named := _NAMED_HOST.search(host)) and self.domain_arn is not None:
+            _, _, _, region, _, resource = self.domain_arn.split(":")
+            given = {"name": resource.removeprefix("domain/"), "region": region}
+            for part, expected in named.groupdict().items():
+                if given[part] != expected:
+                    wrong = f"has the {part} {given[part]}, and endpoint has {expected}"
+                    yield Mistake(("domain_arn",), wrong, "the domain behind the endpoint")

@@ -14,7 +14,7 @@ from functions.core.retry_policy import (
     RetrySettings,
     Strategy,
 )
-from infrastructure.config.mistakes import ConfigError, Mistake
+from infrastructure.config.mistakes import ConfigError, Mistake, one_of
 
 PRESET_NAMES = ", ".join(PRESETS)
 DocumentType = Annotated[str, Field(min_length=1)]
@@ -60,7 +60,7 @@ class PolicyConfig(RetryPolicy):
             return changes
         if name not in PRESETS:
             wrong = f'"{name}" is no preset'
-            raise ConfigError([Mistake(("preset",), wrong, f"one of {PRESET_NAMES}")])
+            raise ConfigError([Mistake(("preset",), wrong, one_of(name, PRESETS))])
         policy = _merged(PRESETS[name].model_dump(), changes)
         base = {field: policy[field] for field in Backoff.model_fields}
         kinds = changes.get("kinds", {})

@@ -6,19 +6,22 @@ from collections.abc import Iterator
 from functions.core.control import LONGEST_COOLDOWN_SECONDS
 from functions.core.lane import Lane
 from functions.core.names import CONTROL_PREFIX
-from infrastructure.config.mistakes import Mistake
+from infrastructure.config.mistakes import Mistake, one_of
+from infrastructure.config.opensearch import LUCENE_DIMENSIONS
 from infrastructure.config.stage import StageConfig
 from infrastructure.environment_limit import large_environments
+from infrastructure.function_table import FUNCTIONS
 from infrastructure.names import (
     QUEUE_NAME_CHARACTERS,
     dead_letter_queue_name,
-    index_name,
     lane_queue_name,
 )
 
 # A DLQ's allow policy names at most ten queues, and high and normal are two of them:
 # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SetQueueAttributes.html
 SEQUENTIAL_SOURCES = 8
+# Lambda keeps so many calls for functions without a reserve.
+UNRESERVED_CONCURRENCY = 100
 
 
 def broken_rules(stage: str, config: StageConfig) -> list[Mistake]:
@@ -34,19 +37,21 @@ def broken_rules(stage: str, config: StageConfig) -> list[Mistake]:
         *_crowded_dead_letters(config),
         *_contradicting_metadata(config),
         *_shared_tables(config),
-        *_shared_indexes(stage, config),
+        *_other_regions(config),
+        *_long_vectors(config),
+        *_types_without_documents(config),
         *_long_queue_names(stage, config),
         *large_environments(stage, config),
     ]
 
 
 def _unknown_targets(config: StageConfig) -> Iterator[Mistake]:
-    known = ", ".join(config.targets)
     for name, source in config.sources.items():
         for target in source.targets:
             if target not in config.targets:
                 path = ("sources", name, "targets")
-                yield Mistake(path, f'"{target}" is no target of this stage', f"one of {known}")
+                wrong = f'"{target}" is no target of this stage'
+                yield Mistake(path, wrong, one_of(target, config.targets))
 
 
 def _reserved_names(config: StageConfig) -> Iterator[Mistake]:
@@ -67,14 +72,26 @@ def _small_reserves(config: StageConfig) -> Iterator[Mistake]:
     # The mapping knows nothing of the reserve: what the function refuses is received again and
     # counts toward the DLQ. https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
     for name, target in config.targets.items():
-        sequential = len(config.sequential_sources_of(name))
-        needed = target.concurrency.total(sequential_sources=sequential)
+        needed = config.workers_of(name) + 1
         if config.reserve_of(name) < needed:
             yield Mistake(
                 ("targets", name, "reserved_concurrency"),
-                f"{target.reserved_concurrency} is less than the lanes' concurrency",
-                f"at least {needed}, the sum of the lanes, or leave it out",
+                f"{target.reserved_concurrency} is less than the lanes' concurrency and a probe",
+                f"at least {needed}, the sum of the lanes and 1, or leave it out",
             )
+    # https://docs.aws.amazon.com/lambda/latest/dg/configuration-concurrency.html
+    others = UNRESERVED_CONCURRENCY + sum(
+        spec.reserved_concurrency or 0 for spec in FUNCTIONS.values()
+    )
+    most = config.account_concurrency - others
+    wanted = sum(map(config.reserve_of, config.targets))
+    if wanted > most:
+        yield Mistake(
+            ("targets",),
+            f"reserve {wanted} calls of embed at once",
+            f"at most {most} (account_concurrency {config.account_concurrency}, less {others} for"
+            " other functions): less concurrency, or the quota that your account has",
+        )
 
 
 def _small_shares(config: StageConfig) -> Iterator[Mistake]:
@@ -82,12 +99,21 @@ def _small_shares(config: StageConfig) -> Iterator[Mistake]:
     # less of a share, all together would send more than the limit.
     minutes = round(LONGEST_COOLDOWN_SECONDS / 60)
     for name, target in config.targets.items():
-        workers = config.reserve_of(name)
+        workers = config.workers_of(name)
+        requests, tokens = target.requests_per_minute, target.tokens_per_minute
+        needed = math.ceil(workers / minutes)
+        if requests is not None and requests < needed:
+            yield Mistake(
+                ("targets", name, "requests_per_minute"),
+                f"{requests} for {workers} calls of embed at once lets one wait more than"
+                f" {minutes} minutes for a request",
+                f"at least {needed}, or less concurrency",
+            )
         needed = math.ceil(target.request_tokens * workers / minutes)
-        if target.tokens_per_minute is not None and target.tokens_per_minute < needed:
+        if tokens is not None and tokens < needed:
             yield Mistake(
                 ("targets", name, "tokens_per_minute"),
-                f"{target.tokens_per_minute} for {workers} calls of embed at once lets one wait"
+                f"{tokens} for {workers} calls of embed at once lets one wait"
                 f" more than {minutes} minutes for a request of {target.request_tokens} tokens",
                 f"at least {needed}, or a smaller tokens_per_request, or less concurrency",
             )
@@ -123,13 +149,52 @@ def _shared_tables(config: StageConfig) -> Iterator[Mistake]:
             yield Mistake(("sources", name, "table", "arn"), wrong, "each table name once")
 
 
-def _shared_indexes(stage: str, config: StageConfig) -> Iterator[Mistake]:
-    seen: dict[str, str] = {}
+def _other_regions(config: StageConfig) -> Iterator[Mistake]:
+    first: tuple[str, str] | None = None
+    for path, arn in _arns(config):
+        region = arn.split(":")[3]
+        first = first or (".".join(path), region)
+        if region != first[1]:
+            wrong = f"is in {region}, and {first[0]} in {first[1]}"
+            yield Mistake(path, wrong, "one region for a stage")
+
+
+def _arns(config: StageConfig) -> Iterator[tuple[tuple[str, ...], str]]:
+    for name, source in config.sources.items():
+        if source.table is not None:
+            yield ("sources", name, "table", "arn"), source.table.arn
+            if source.table.encryption_key_arn is not None:
+                path = ("sources", name, "table", "encryption_key_arn")
+                yield path, source.table.encryption_key_arn
     for name, target in config.targets.items():
-        index = index_name(stage, name, target)
-        if seen.setdefault(index, name) != name:
-            wrong = f'"{index}" is the index of target {seen[index]}'
-            yield Mistake(("targets", name, "index"), wrong, "an index for each target")
+        for setting in ("api_key_secret_arn", "api_key_encryption_key_arn"):
+            if (arn := getattr(target, setting)) is not None:
+                yield ("targets", name, setting), arn
+    if config.opensearch.domain_arn is not None:
+        yield ("opensearch", "domain_arn"), config.opensearch.domain_arn
+
+
+def _long_vectors(config: StageConfig) -> Iterator[Mistake]:
+    domain = config.opensearch.domain
+    most = LUCENE_DIMENSIONS.get(domain.version) if domain is not None else None
+    for name, target in config.targets.items():
+        if domain is not None and most is not None and target.vector_dimensions > most:
+            wrong = f"{target.vector_dimensions} is more than {domain.version} takes"
+            allowed = f"1 to {most}, or a newer version in opensearch.domain"
+            yield Mistake(("targets", name, "dimensions"), wrong, allowed)
+
+
+def _types_without_documents(config: StageConfig) -> Iterator[Mistake]:
+    for name, target in config.targets.items():
+        sources = config.sources_of(name).values()
+        if any(source.type_attribute is not None for source in sources):
+            continue
+        types = sorted({source.default_type for source in sources})
+        for given in target.retry.types:
+            if given not in types:
+                path = ("targets", name, "retry", "types", given)
+                wrong = "no source that feeds this target has a document of this type"
+                yield Mistake(path, wrong, f"{one_of(given, types)}, or a source's type_attribute")
 
 
 def _long_queue_names(stage: str, config: StageConfig) -> Iterator[Mistake]:

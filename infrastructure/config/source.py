@@ -9,10 +9,14 @@ from functions.core.frozen import Frozen
 from functions.core.settings import Attribute, Ordering, SourceOptions
 from infrastructure.config.mistakes import ConfigError, Mistake
 
-KeyArn = Annotated[str, StringConstraints(pattern=r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/.+$")]
+KeyArn = Annotated[
+    str, StringConstraints(pattern=r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/[A-Za-z0-9-]+$")
+]
 
+# https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
+KEY_NAME_BYTES = 255
 _TABLE_ARN = r"^arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:\d{12}:table/[A-Za-z0-9_.-]{3,255}$"
-_STREAM_ARN = r"^arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:\d{12}:table/[A-Za-z0-9_.-]{3,255}/stream/.+$"
+_STREAM_ARN = _TABLE_ARN.removesuffix("$") + r"/stream/[A-Za-z0-9:.-]+$"
 
 
 class TableConfig(Frozen):
@@ -23,8 +27,8 @@ class TableConfig(Frozen):
     )
     stream_arn: str = Field(
         pattern=_STREAM_ARN,
-        description="the table's LatestStreamArn, .../table/<name>/stream/<label>, of view type"
-        " NEW_IMAGE or NEW_AND_OLD_IMAGES",
+        description="the table's LatestStreamArn, .../table/<name>/stream/<label>, best of view"
+        " type NEW_IMAGE",
     )
     encryption_key_arn: KeyArn | None = Field(
         None, description="ARN of the KMS key, if the table is encrypted with one of your own"
@@ -86,9 +90,30 @@ class SourceConfig(SourceOptions):
             raise _bad_text("has a brace without its partner") from error
         if not fields:
             raise _bad_text("names no attribute")
-        if any(not name or spec or conversion for _, name, spec, conversion in fields):
-            raise _bad_text("holds braces that are not just an attribute name")
+        for _, name, spec, conversion in fields:
+            if not name or spec or conversion or not _is_attribute(name):
+                raise _bad_text("holds braces that are not just an attribute name")
         return text
+
+    @model_validator(mode="after")
+    def _attributes_have_one_meaning(self) -> "SourceConfig":
+        mistakes = []
+        seen: dict[str, str] = {}
+        for setting in ("type_attribute", "priority_attribute", "skip_attribute"):
+            name = getattr(self, setting)
+            if name is not None and seen.setdefault(name, setting) != setting:
+                wrong = f'"{name}" is the {seen[name]} too'
+                mistakes.append(Mistake((setting,), wrong, "an attribute of its own"))
+        if self.is_sequential and self.priority_attribute is not None:
+            wrong = "does not go with ordering sequential, which has one lane"
+            mistakes.append(Mistake(("priority_attribute",), wrong, "leave it out"))
+        for name in self.key:
+            if len(name.encode()) > KEY_NAME_BYTES:
+                wrong = f"has {len(name.encode())} bytes"
+                mistakes.append(Mistake(("key", name), wrong, f"at most {KEY_NAME_BYTES}"))
+        if mistakes:
+            raise ConfigError(mistakes)
+        return self
 
     @field_validator("targets")
     @classmethod
@@ -96,6 +121,11 @@ class SourceConfig(SourceOptions):
         if len(set(targets)) < len(targets):
             raise ConfigError([Mistake((), "names a target twice", "each target once")])
         return targets
+
+
+def _is_attribute(name: str) -> bool:
+    """Tell a name from an expression: parts and numbers of a template name no attribute."""
+    return name == name.strip() and not name.isdigit() and not set(name) & set(".[]")
 
 
 def _bad_text(wrong: str) -> ConfigError:

@@ -2,10 +2,11 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, field_validator
 
 from functions.core.frozen import Frozen
 from functions.core.settings import Name
+from infrastructure.config.mistakes import ConfigError, Mistake
 from infrastructure.config.opensearch import OpenSearchConfig
 from infrastructure.config.source import SourceConfig
 from infrastructure.config.target import TargetConfig
@@ -29,6 +30,13 @@ class AlarmEmailsConfig(Frozen):
     warning: tuple[Email, ...] = Field((), description="a list of email addresses")
     critical: tuple[Email, ...] = Field((), description="a list of email addresses")
 
+    @field_validator("warning", "critical")
+    @classmethod
+    def _addresses_differ(cls, emails: tuple[str, ...]) -> tuple[str, ...]:
+        if len({email.lower() for email in emails}) < len(emails):
+            raise ConfigError([Mistake((), "names an address twice", "each address once")])
+        return emails
+
 
 class StageConfig(Frozen):
     """Everything that differs from stage to stage."""
@@ -48,9 +56,19 @@ class StageConfig(Frozen):
     stuck_hours: float = Field(
         24, ge=1, le=720, description="...; a task without news for so long is sent again"
     )
+    account_concurrency: int = Field(
+        1000, ge=110, le=100_000, description="...: the account's quota of Lambda, calls at once"
+    )
     enabled: bool = Field(
         True, description="... (whether streams and lanes are read and schedules run)"
     )
+
+    @field_validator("log_retention_days", mode="before")
+    @classmethod
+    def _days_are_a_number(cls, days: object) -> object:
+        if isinstance(days, bool):  # In Python true is 1.
+            raise ConfigError([Mistake((), f"{str(days).lower()} has the wrong type", "a number")])
+        return days
 
     def sources_of(self, target: str) -> dict[str, SourceConfig]:
         return {name: s for name, s in self.sources.items() if target in s.targets}
@@ -66,9 +84,11 @@ class StageConfig(Frozen):
             for field, kind in source.metadata.items()
         }
 
+    def workers_of(self, target: str) -> int:
+        """Return how many calls of embed its lanes may start at once."""
+        sequential = len(self.sequential_sources_of(target))
+        return self.targets[target].concurrency.total(sequential_sources=sequential)
+
     def reserve_of(self, target: str) -> int:
-        config = self.targets[target]
-        needed = config.concurrency.total(
-            sequential_sources=len(self.sequential_sources_of(target))
-        )
-        return config.reserved_concurrency or needed
+        # One more than the lanes can take: while they are busy, a probe gets through.
+        return self.targets[target].reserved_concurrency or self.workers_of(target) + 1

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from typing import Annotated
-from urllib.parse import urlsplit
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -10,13 +9,13 @@ from functions.adapters.openai_limits import LIMITS, MODEL_DIMENSIONS, can_short
 from functions.core.frozen import Frozen
 from functions.core.lane import Lane
 from functions.core.settings import TargetOptions
-from infrastructure.config.mistakes import ConfigError, Mistake
+from infrastructure.config.address import address_mistakes
+from infrastructure.config.mistakes import ConfigError, Mistake, did_you_mean, with_question
 from infrastructure.config.retry import RetryConfig
 from infrastructure.config.source import KeyArn
 from infrastructure.function_table import FUNCTIONS
 
 EMBED = FUNCTIONS["embed"]
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 # SQS mappings take 2..1000: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
 Concurrency = Annotated[int, Field(ge=2, le=1000)]
@@ -24,7 +23,7 @@ Concurrency = Annotated[int, Field(ge=2, le=1000)]
 SecretArn = Annotated[
     str,
     StringConstraints(
-        pattern=r"^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:.+-[A-Za-z0-9]{6}$"
+        pattern=r"^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[A-Za-z0-9/_+=.@-]+-[A-Za-z0-9]{6}$"
     ),
 ]
 _RANGE = "... calls of embed at once"
@@ -100,7 +99,7 @@ class TargetConfig(TargetOptions):
     )
     concurrency: ConcurrencyConfig = ConcurrencyConfig()
     reserved_concurrency: int | None = Field(
-        None, ge=8, description="at least the sum of the lanes' concurrency"
+        None, ge=9, le=100_000, description="..., at least the sum of the lanes' concurrency and 1"
     )
     bulk: BulkConfig = BulkConfig()
     memory_mb: int = Field(EMBED.memory_mb, ge=128, le=10_240)
@@ -173,20 +172,26 @@ class TargetConfig(TargetOptions):
             mistakes.append(
                 Mistake(("base_url",), "is missing", f"provider {self.provider} needs an address")
             )
-        if self.base_url is not None and not is_safe_address(self.base_url):
-            mistakes.append(
-                Mistake(
-                    ("base_url",),
-                    f'"{self.base_url}" is not allowed',
-                    "an https address (http only for localhost)",
-                )
-            )
+        if self.base_url is not None and (
+            wrong := address_mistakes(self.base_url, path_allowed=True)
+        ):
+            rule = "an https address (http only for localhost)"
+            mistakes.append(Mistake(("base_url",), wrong, rule))
         if (self.api_version is None) == (self.provider == "azure"):
             wrong = "is missing" if self.provider == "azure" else "does not go with this provider"
             mistakes.append(Mistake(("api_version",), wrong, "provider azure needs it, others not"))
+        if self.api_key_encryption_key_arn is not None and self.api_key_secret_arn is None:
+            wrong = "does not go with a secret that the stack makes"
+            path = ("api_key_encryption_key_arn",)
+            mistakes.append(Mistake(path, wrong, "only with api_key_secret_arn"))
         return mistakes
 
     def _dimension_mistakes(self) -> list[Mistake]:
+        if self.model not in MODEL_DIMENSIONS and self.provider == "openai":
+            rule = f"{', '.join(MODEL_DIMENSIONS)}, or another one with provider compatible"
+            allowed = with_question(rule, did_you_mean(self.model, MODEL_DIMENSIONS))
+            wrong = f'"{self.model}" is no embedding model of OpenAI'
+            return [Mistake(("model",), wrong, allowed)]
         if self.model not in MODEL_DIMENSIONS:
             if self.dimensions is None:
                 return [
@@ -206,11 +211,3 @@ class TargetConfig(TargetOptions):
             wrong = f"{given} is not allowed"
             return [Mistake(("dimensions",), wrong, f"{self.model}{where}: {allowed}")]
         return []
-
-
-def is_safe_address(address: str) -> bool:
-    """Tell whether an address is encrypted on its way, or never leaves the machine."""
-    parts = urlsplit(address)
-    return bool(parts.hostname) and (
-        parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
-    )

@@ -9,7 +9,7 @@ from infrastructure.config.mistakes import ConfigError
 from infrastructure.config.parser import parse_stages
 
 STAGE: dict[str, Any] = {
-    "sources": {"articles": {"key": {"id": "S"}, "text": "{body}"}},
+    "sources": {"articles": {"key": {"id": "S"}, "text": "{body}", "type_attribute": "type"}},
     "targets": {"default": {"model": "text-embedding-3-small"}},
     "opensearch": {"endpoint": "https://search.example.com"},
 }

@@ -118,8 +118,14 @@ def test_limits_and_breaker_reach_the_functions() -> None:
 @pytest.mark.parametrize(
     ("policy", "line"),
     [
-        ("patiently", f'.preset: "patiently" is no preset: one of {PRESET_NAMES}'),
-        ({"preset": "slow"}, f'.preset: "slow" is no preset: one of {PRESET_NAMES}'),
+        (
+            "patiently",
+            f'.preset: "patiently" is no preset: one of {PRESET_NAMES}; did you mean patient?',
+        ),
+        (
+            {"preset": "slow"},
+            f'.preset: "slow" is no preset: one of {PRESET_NAMES}; did you mean slow-5?',
+        ),
         (3, f": 3 has the wrong type: {PRESET_NAMES}, or an object that changes one of them"),
         ({"attempts": 3}, ".attempts: unknown key: did you mean max_attempts?"),
         (
@@ -167,7 +173,7 @@ def test_limits_and_breaker_reach_the_functions() -> None:
         (
             {"kinds": {"timeot": {}}},
             '.kinds.timeot: "timeot" is not allowed:'
-            f" {{kind: {{max_attempts, ...}}}} for any of {CHARGED}",
+            f" {{kind: {{max_attempts, ...}}}} for any of {CHARGED}; did you mean timeout?",
         ),
         (
             {"kinds": {"throttled": {"max_attempts": 3}}},
@@ -224,7 +230,7 @@ def test_mistake_in_a_policy_gets_one_line(where: tuple[str, ...], policy: Any, 
         (
             ("retry", "healing"),
             {"hours": 169},
-            "retry.healing.hours: 169 is not allowed: 0 to 168; 0: no healing",
+            "retry.healing.hours: 169 is not allowed: 0 to 48; 0: no healing",
         ),
         (
             ("retry", "healing"),
@@ -241,7 +247,7 @@ def test_mistake_in_a_policy_gets_one_line(where: tuple[str, ...], policy: Any, 
         (
             ("requests_per_minute",),
             0,
-            "requests_per_minute: 0 is not allowed:"
+            "requests_per_minute: 0 is not allowed: 1 to 10000000:"
             " the account's limit at the provider, where it sends no headers",
         ),
         (

@@ -61,12 +61,14 @@ TABLE = "arn:aws:dynamodb:eu-west-1:123456789012:table/Articles"
         (
             (*ARTICLES, "ordering"),
             "sequental",
-            'sources.articles.ordering: "sequental" is not allowed: parallel or sequential',
+            'sources.articles.ordering: "sequental" is not allowed: parallel or sequential;'
+            " did you mean sequential?",
         ),
         (
             (*ARTICLES, "targets"),
             ["defualt"],
-            'sources.articles.targets: "defualt" is no target of this stage: one of default',
+            'sources.articles.targets: "defualt" is no target of this stage: one of default;'
+            " did you mean default?",
         ),
         (
             (*ARTICLES, "targets"),
@@ -83,7 +85,7 @@ TABLE = "arn:aws:dynamodb:eu-west-1:123456789012:table/Articles"
             (*ARTICLES, "table"),
             {"arn": TABLE},
             "sources.articles.table.stream_arn: is missing: the table's LatestStreamArn,"
-            " .../table/<name>/stream/<label>, of view type NEW_IMAGE or NEW_AND_OLD_IMAGES",
+            " .../table/<name>/stream/<label>, best of view type NEW_IMAGE",
         ),
         (
             (*ARTICLES, "table"),
@@ -120,7 +122,11 @@ TABLE = "arn:aws:dynamodb:eu-west-1:123456789012:table/Articles"
         ),
         (
             DEFAULT,
-            {"model": "house-model"},
+            {
+                "model": "house-model",
+                "provider": "compatible",
+                "base_url": "https://gateway.example.com/v1",
+            },
             "targets.default.dimensions: is missing:"
             " the length of a vector of house-model, 1 to 16000",
         ),
@@ -149,8 +155,8 @@ TABLE = "arn:aws:dynamodb:eu-west-1:123456789012:table/Articles"
         (
             (*DEFAULT, "reserved_concurrency"),
             20,
-            "targets.default.reserved_concurrency: 20 is less than the lanes' concurrency:"
-            " at least 27, the sum of the lanes, or leave it out",
+            "targets.default.reserved_concurrency: 20 is less than the lanes' concurrency"
+            " and a probe: at least 28, the sum of the lanes and 1, or leave it out",
         ),
         (
             (*DEFAULT, "timeout_seconds"),
@@ -312,21 +318,17 @@ def test_metadata_of_one_target_has_one_type_for_a_field() -> None:
     ]
 
 
-def test_each_target_has_an_index_and_each_source_a_table_of_its_own() -> None:
-    """R14: targets never share an index; R02: a record says which source it is of."""
+def test_each_source_has_a_table_of_its_own() -> None:
+    """R02: a record says which source it is of."""
     table = {"arn": TABLE, "stream_arn": f"{TABLE}/stream/2026"}
     stage = stage_with(
         ((*ARTICLES, "table"), table),
-        ((*ARTICLES, "targets"), ["default", "copy"]),
         (("sources", "notes"), {"key": {"id": "S"}, "text": "{t}", "table": table}),
-        (("targets", "copy"), {"model": "text-embedding-3-small", "index": "embedq-dev-default"}),
     )
 
     assert mistakes(stage) == [
         "cdk.json: stages.dev.sources.notes.table.arn: source articles has a table of this name:"
         " each table name once",
-        'cdk.json: stages.dev.targets.copy.index: "embedq-dev-default" is the index of target'
-        " default: an index for each target",
     ]
 
 
@@ -339,7 +341,7 @@ def test_sequential_sources_fit_behind_one_dead_letter_queue() -> None:
 
     assert lines == [
         "cdk.json: stages.dev.targets.default.reserved_concurrency: 27 is less than the lanes'"
-        " concurrency: at least 45, the sum of the lanes, or leave it out",
+        " concurrency and a probe: at least 46, the sum of the lanes and 1, or leave it out",
         "cdk.json: stages.dev.targets.default: 9 sequential sources feed it: at most 8 of them",
     ]
 
@@ -372,6 +374,27 @@ def test_environment_over_four_kilobytes_is_refused_at_synth() -> None:
     )
     assert "the environment of embed of target default takes about" in embed
     assert "the environment of sweep takes about" in sweep
+
+
+@pytest.mark.parametrize(
+    ("targets", "sources", "fits"), [(6, 1, True), (8, 1, False), (1, 15, True), (1, 40, False)]
+)
+def test_stage_has_room_for_some_targets_and_sources(
+    targets: int, sources: int, fits: bool
+) -> None:
+    """R14: as many as the README says."""
+    names = [f"target-{letter}" for letter in "abcdefgh"[:targets]]
+    source = {"key": {"id": "S"}, "text": "{title} {body}", "targets": names}
+    both = [first + second for first in "abcd" for second in "abcdefghij"]
+    stage = stage_with(
+        (("sources",), {f"source-{name}": source for name in both[:sources]}),
+        (("targets",), dict.fromkeys(names, STAGE["targets"]["default"])),
+    )
+
+    if fits:
+        assert set(parse_stages({"prod": stage})["prod"].targets) == set(names)
+    else:
+        assert "the environment of" in mistakes(stage)[0]
 
 
 def test_environment_of_breaker_is_measured_too() -> None:
@@ -421,7 +444,8 @@ def test_good_stage_has_defaults_for_the_rest() -> None:
     """R01: a stage is three short sections."""
     config = parse_stages({"dev": STAGE})["dev"]
 
-    assert config.reserve_of("default") == 27
+    assert config.reserve_of("default") == 28
+    assert config.workers_of("default") == 27
     assert config.targets["default"].vector_dimensions == 1536
     assert config.removal == "retain"
 

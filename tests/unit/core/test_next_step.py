@@ -54,7 +54,7 @@ SETTINGS = st.builds(
     healing=st.builds(
         Healing,
         after_seconds=st.lists(st.floats(900, 604_800), min_size=1, max_size=6).map(tuple),
-        hours=st.floats(0, 100),
+        hours=st.floats(0, 48),
     ),
 )
 JITTER = st.floats(0, 1, exclude_max=True)

@@ -78,7 +78,7 @@ def test_functions_get_an_environment_without_references(stack: StackSpec) -> No
 
     assert embed.handler == "functions.embed.handler.lambda_handler"
     assert embed.timeout_seconds == 120
-    assert embed.reserved_concurrency == 8
+    assert embed.reserved_concurrency == 9
     assert embed.environment["INDEX_ENDPOINT"] == "http://127.0.0.1:9200"
     assert json.loads(embed.environment["QUEUES"])["high"] == (
         "http://localhost:4566/000000000000/embedq-local-default-high.fifo"
