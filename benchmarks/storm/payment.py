@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from benchmarks.storm.provider import Sales
 from benchmarks.storm.texts import tokens_of
+from functions.core.ports import HARMLESS
 from functions.core.settings import TargetSettings
-from functions.embed.vectorize import HARMLESS
 from local.provider.counts import vector_key
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from functions.core.control import LONGEST_COOLDOWN_SECONDS
 from functions.core.failure import Failure, FailureKind
 from functions.core.ledger_row import Progress
 from functions.core.retry_policy import RetryPolicy, RetrySettings
@@ -75,12 +76,14 @@ def next_step(
     reason = f"{tried.attempts} attempts failed, the last one with {failure.kind}:"
     if not policy.retries(failure.kind):
         return GiveUp(f"{reason} {failure.message}", is_permanent=False)
+    # As after a 429, a day in a header must not stop a document for a day.
+    asked = min(failure.retry_after_seconds or 0.0, LONGEST_COOLDOWN_SECONDS)
     # Fewer attempts are a loss only where nothing heals afterwards.
     is_cut = is_failing and settings.healing.hours > 0
     if tried.attempts >= attempts_allowed(policy, failure.kind, is_failing=is_cut):
-        return _exhausted(f"{reason} {failure.message}", tried, settings, now_ms)
+        return _exhausted(f"{reason} {failure.message}", tried, settings, now_ms, asked)
     delay = policy.backoff(failure.kind).delay_seconds(tried.attempts, jitter=jitter)
-    return _hide_or_park(max(delay, failure.retry_after_seconds or 0.0), tried, settings)
+    return _hide_or_park(max(delay, asked), tried, settings)
 
 
 def later_seconds(receives: int) -> float:
@@ -118,9 +121,11 @@ def _hide_or_park(delay: float, tried: Progress, settings: RetrySettings) -> Ste
     return RetryAfter(delay)
 
 
-def _exhausted(reason: str, tried: Progress, settings: RetrySettings, now_ms: int) -> Step:
+def _exhausted(
+    reason: str, tried: Progress, settings: RetrySettings, now_ms: int, asked_seconds: float
+) -> Step:
     failing_ms = now_ms - (tried.failing_since_ms or now_ms)
     if failing_ms >= settings.healing.hours * 3_600_000:
         return GiveUp(reason, is_permanent=False)
     delays = settings.healing.after_seconds
-    return Heal(delays[min(tried.heals, len(delays) - 1)], reason)
+    return Heal(max(delays[min(tried.heals, len(delays) - 1)], asked_seconds), reason)

@@ -8,7 +8,7 @@ from functions.core.announcement import EventDetail
 from functions.core.breaker import Breaker
 from functions.core.control import Control, Cooldown
 from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult
-from functions.core.failure import Part
+from functions.core.failure import Failure, FailureError, Part
 from functions.core.identity import EntryId, ItemKey, RowKey
 from functions.core.lane import Lane
 from functions.core.ledger_row import Group, LedgerRow, Status
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Clock = Callable[[], int]  # milliseconds since the epoch
 Cursor = NewType("Cursor", str)  # a place in the sparse index, understood by its ledger alone
 START = Cursor("")
+# Text that no filter rejects: tells bad input from bad configuration.
+HARMLESS = "probe"
 
 
 @dataclass(frozen=True)
@@ -54,11 +56,19 @@ class Allowance:
 
 @dataclass(frozen=True)
 class Embedded:
-    """Vectors in the order of the texts, and what they cost."""
+    """A vector per text, or the failure of a wrong one, in their order; and what they cost."""
 
-    vectors: Sequence["Vector"]
+    results: Sequence["Vector | Failure"]
     tokens: int
     allowance: Allowance = Allowance()
+
+    @property
+    def vectors(self) -> list["Vector"]:
+        """Return the vectors; raise the failure of a text that has none."""
+        for result in self.results:
+            if isinstance(result, Failure):
+                raise FailureError(result)
+        return [result for result in self.results if not isinstance(result, Failure)]
 
 
 class InvocationContext(Protocol):
@@ -152,7 +162,7 @@ class Embedder(Protocol):
         """Return what one request may hold."""
 
     def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
-        """Return one vector per text, or raise a FailureError."""
+        """Return a vector or a failure per text, or raise the failure of the whole request."""
 
 
 class VectorIndex(Protocol):

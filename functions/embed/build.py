@@ -77,6 +77,7 @@ def build_embed(
         target=target,
         is_failing=lambda: guard.tally.is_failing,
         misconfigured=lambda failure: guard.failed(Part.PROVIDER, failure),
+        excuse=lambda requests: guard.tally.excuse(Part.PROVIDER, requests),
     )
     return Embed(
         source=source,

@@ -1,7 +1,34 @@
-"""Pieces -> as few provider requests as the limits allow. Pure."""
+"""Pieces -> few provider requests, in which no small document waits for a large one. Pure."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+# A document above this has requests of its own: the others need not wait for it.
+LARGEST_SHARING_TOKENS = 8192
+# After so many throttled runs in a row, requests for a document are a quarter of what they were.
+THROTTLES_PER_STEP = 3
+
+
+@dataclass(frozen=True)
+class Past:
+    """How the provider has answered for a document before."""
+
+    is_isolated: bool = False  # it may be the cause of failures: it has requests of its own
+    timeouts: int = 0  # in a row
+    throttles: int = 0  # in a row
+
+    @property
+    def is_throttled_often(self) -> bool:
+        return self.throttles >= THROTTLES_PER_STEP
+
+    @property
+    def share(self) -> int:
+        """The part of a full request that it gets."""
+        return 1 << 2 * (self.throttles // THROTTLES_PER_STEP)
+
+
+NO_PAST = Past()
 
 
 @dataclass(frozen=True)
@@ -12,20 +39,31 @@ class Piece:
     text: str
     tokens: int
     document: int
+    past: Past = NO_PAST
 
 
 def pack(pieces: Sequence[Piece], *, max_tokens: int, max_inputs: int) -> list[list[Piece]]:
-    """Fill requests in order; a piece above the limit stands alone, and the provider decides."""
-    requests: list[list[Piece]] = []
-    tokens = 0
+    """Fill requests: first those that documents share, last those that are the likeliest to fail.
+
+    A piece above the limit stands alone, and the provider decides.
+    """
+    sizes: Counter[int] = Counter()
     for piece in pieces:
-        is_full = tokens + piece.tokens > max_tokens
-        if not requests or is_full or len(requests[-1]) == max_inputs:
-            requests.append([])
-            tokens = 0
-        requests[-1].append(piece)
-        tokens += piece.tokens
-    return requests
+        sizes[piece.document] += piece.tokens
+    shared: dict[int, list[Piece]] = {}
+    own: dict[int, list[Piece]] = {}
+    for piece in pieces:
+        if piece.past.is_isolated or sizes[piece.document] > LARGEST_SHARING_TOKENS:
+            own.setdefault(piece.document, []).append(piece)
+        else:
+            shared.setdefault(piece.past.share, []).append(piece)
+    groups = [shared[share] for share in sorted(shared)]
+    groups += sorted(own.values(), key=lambda mine: (*_risk(mine[0]), sizes[mine[0].document]))
+    return [
+        request
+        for group in groups
+        for request in _fill(group, max(max_tokens // group[0].past.share, 1), max_inputs)
+    ]
 
 
 def halves(pieces: Sequence[Piece]) -> tuple[list[Piece], list[Piece]]:
@@ -39,3 +77,20 @@ def halves(pieces: Sequence[Piece]) -> tuple[list[Piece], list[Piece]]:
         [piece for piece in pieces if piece.document not in second],
         [piece for piece in pieces if piece.document in second],
     )
+
+
+def _risk(piece: Piece) -> tuple[bool, int]:
+    return piece.past.is_isolated, piece.past.timeouts
+
+
+def _fill(pieces: Iterable[Piece], max_tokens: int, max_inputs: int) -> list[list[Piece]]:
+    requests: list[list[Piece]] = []
+    tokens = 0
+    for piece in pieces:
+        is_full = tokens + piece.tokens > max_tokens
+        if not requests or is_full or len(requests[-1]) == max_inputs:
+            requests.append([])
+            tokens = 0
+        requests[-1].append(piece)
+        tokens += piece.tokens
+    return requests

@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING
 from functions.core.entry import Chunk, Entry
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import RowKey
+from functions.core.ledger_row import LedgerRow
 from functions.core.ports import Embedder, Stash, Telemetry, VectorIndex
 from functions.core.settings import TargetSettings
 from functions.embed.chunking import count_tokens
 from functions.embed.ending import Failed, Untouched
 from functions.embed.job import Prepared
-from functions.embed.packing import Piece
+from functions.embed.packing import Past, Piece
 from functions.embed.run_time import RunTime
 from functions.embed.vectorize import Buying, Vectors, vectorize
 
 if TYPE_CHECKING:
     from functions.core.entry import Vector
+
+
+# After so many provider errors and timeouts a document is asked for in requests of its own: if it
+# is the cause, the others pass, and if another one is, it passes.
+ISOLATED_AFTER = 2
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,7 @@ class Payment:
     target: TargetSettings
     is_failing: Callable[[], bool]
     misconfigured: Callable[[Failure], None]  # called if a setting is the cause
+    excuse: Callable[[int], None]  # called with the requests for which a document is the cause
 
     def pay(
         self, load: Sequence[Prepared], time: RunTime
@@ -74,15 +81,16 @@ class Payment:
         """Return the documents with all the vectors that they can have, and the others."""
         known = self._known(load)
         pieces = self._missing(load, known)
+        limit = self.embedder.limits.tokens_per_request
         buying = Buying(
             # An account may allow less than its provider does.
-            max_tokens=self.target.tokens_per_request or self.embedder.limits.tokens_per_request,
-            patience=max(prepared.job.row.timeouts for prepared in load),
+            max_tokens=min(self.target.tokens_per_request or limit, limit),
             is_failing=self.is_failing(),
         )
         bought = vectorize(pieces, self.embedder, buying, time)
         if bought.cause is not None and bought.cause.kind is FailureKind.CONFIGURATION:
             self.misconfigured(bought.cause)
+        self.excuse(bought.judged)
         self._report(load, pieces, bought)
         paid: list[Paid] = []
         unpaid: dict[RowKey, Unpaid] = {}
@@ -154,9 +162,26 @@ class Payment:
                 if digest not in known[prepared.job.key]:
                     texts.setdefault(digest, (text, number))
         return [
-            Piece(digest, text, count_tokens(text, most=self.target.chunk_tokens), number)
+            Piece(
+                digest,
+                text,
+                count_tokens(text, most=self.target.chunk_tokens),
+                number,
+                _past(load[number].job.row),
+            )
             for digest, (text, number) in texts.items()
         ]
+
+
+def _past(row: LedgerRow) -> Past:
+    progress = row.progress
+    # On its last attempt after one, too: another document of the request may be the cause.
+    is_last = progress.attempts + 1 >= progress.max_attempts
+    return Past(
+        is_isolated=progress.provider_failures >= (1 if is_last else ISOLATED_AFTER),
+        timeouts=row.timeouts,
+        throttles=row.throttles,
+    )
 
 
 def _mine(prepared: Prepared, vectors: Mapping[str, "Vector"]) -> dict[str, "Vector"]:

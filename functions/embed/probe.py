@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable
 from functions.core.entry import Tombstone
 from functions.core.failure import Failure, FailureError, FailureKind, Part
 from functions.core.identity import DocumentId
-from functions.core.ports import Clock, Embedder, VectorIndex
-from functions.embed.vectorize import HARMLESS
+from functions.core.ports import HARMLESS, Clock, Embedder, VectorIndex
 
 TIMEOUT_SECONDS = 20.0
 # Under a name that no source has, and deleted from the start: no search finds it.
@@ -39,8 +38,8 @@ def _failure_of(attempt: Callable[[], Failure | None]) -> str | None:
 
 
 def _embed(embedder: Embedder) -> Failure | None:
-    embedder.embed([HARMLESS], timeout_seconds=TIMEOUT_SECONDS)
-    return None
+    [result] = embedder.embed([HARMLESS], timeout_seconds=TIMEOUT_SECONDS).results
+    return result if isinstance(result, Failure) else None
 
 
 def _write(index: VectorIndex, now_ms: int) -> Failure | None:

@@ -8,6 +8,8 @@ SecondsLeft = Callable[[], float]
 
 # A request with less time than this may be billed, but answered after our timeout.
 SHORTEST_REQUEST_SECONDS = 5.0
+# A small request has half of `request_seconds`, one of so many tokens that and the whole.
+TOKENS_PER_REQUEST_TIME = 100_000
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class RunTime:
 
     @cached_property
     def request_seconds(self) -> float:
-        """How long a first request for vectors may take."""
+        """How long a first request of middle size may take."""
         return min(30.0, self.total / 4)
 
     @property
@@ -45,9 +47,10 @@ class RunTime:
         """Return how long requests may still be sent and waited for."""
         return self.left() - self.finish_seconds
 
-    def timeout_seconds(self, patience: int) -> float:
-        """Return the timeout of the next request, doubled for each one that was too short."""
-        return min(self.request_seconds * 2.0**patience, self.for_requests())
+    def timeout_seconds(self, tokens: int, patience: int) -> float:
+        """Return the timeout of a request by its size, doubled for each one that was too short."""
+        size = 0.5 + tokens / TOKENS_PER_REQUEST_TIME
+        return min(self.request_seconds * size * 2.0**patience, self.for_requests())
 
     def is_too_short(self, timeout_seconds: float) -> bool:
         """Tell whether a request with this timeout is not worth sending."""

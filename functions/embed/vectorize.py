@@ -1,35 +1,38 @@
-"""Pieces -> vectors. A refused request is halved until the rejected chunk stands alone."""
+"""Pieces -> vectors. A request that is refused is halved until the rejected chunk stands alone.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+No document is judged before the provider has answered for another text in the same run.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from functions.core.failure import (
     Failure,
     FailureError,
     FailureKind,
+    Part,
     RefusedRequestError,
     TooLargeRequestError,
 )
-from functions.core.ports import Embedder
+from functions.core.ports import HARMLESS, Embedder
+from functions.embed.ending import NO_TIME
 from functions.embed.packing import Piece, halves, pack
 from functions.embed.run_time import RunTime
 
 if TYPE_CHECKING:
     from functions.core.entry import Vector
 
-# Text that no filter rejects: tells bad input from bad configuration.
-HARMLESS = "probe"
-# So many chunks of a document refused, and none accepted: the whole document is rejected.
-REFUSED_CHUNKS = 3
+REFUSALS = (RefusedRequestError, TooLargeRequestError)
+# So many chunks of a document failed, and none passed: the whole document is rejected.
+REJECTED_CHUNKS = 3
 
 
 @dataclass(frozen=True)
 class Buying:
-    """How to pay: the size of a request, and how long to wait for its answer."""
+    """How to pay: the size of a request."""
 
     max_tokens: int
-    patience: int = 0  # the most timeouts that one of these documents has had
     is_failing: bool = False  # many requests fail: smaller ones lose less
 
 
@@ -38,15 +41,34 @@ class Outcome:
     """One request and its result; without pieces if it was halved or only tested the provider."""
 
     pieces: Sequence[Piece] = ()
-    vectors: Sequence["Vector"] = ()
+    results: Sequence["Vector | Failure"] = ()
     tokens: int = 0
     failure: Failure | None = None
     error: Exception | None = None
     is_sent: bool = True  # False: given up with the one before it
 
     @property
-    def is_refused(self) -> bool:
-        return self.failure is not None and self.failure.kind is FailureKind.INVALID_INPUT
+    def has_passed(self) -> bool:
+        return any(not isinstance(result, Failure) for result in self.results)
+
+    @property
+    def is_in_question(self) -> bool:
+        """Tell whether it may have failed for what is in it."""
+        return self.has_failed_alone or isinstance(self.error, REFUSALS)
+
+    @property
+    def has_failed_alone(self) -> bool:
+        """Tell whether the provider failed for a document that had failed with others before."""
+        if not self.pieces or not self.pieces[0].past.is_isolated or self.has_passed:
+            return False
+        return self.failure is None or self.failure.kind.traits.breaker is Part.PROVIDER
+
+    def of_pieces(self) -> Iterator[tuple[Piece, "Vector | Failure"]]:
+        """Yield each piece with its vector or its failure."""
+        if self.failure is not None:
+            yield from ((piece, self.failure) for piece in self.pieces)
+        else:
+            yield from zip(self.pieces, self.results, strict=True)
 
 
 @dataclass(frozen=True)
@@ -59,6 +81,7 @@ class Vectors:
     requests: int
     unexpected: Sequence[Exception]
     cause: Failure | None = None  # why all was refused, if the documents are not the cause
+    judged: int = 0  # requests that failed, while the provider answered for another text
 
 
 def vectorize(
@@ -66,88 +89,135 @@ def vectorize(
 ) -> Vectors:
     """Pay for every piece once."""
     share = 2 if buying.is_failing else 1
-    waiting = pack(
+    requests = pack(
         pieces,
         max_tokens=buying.max_tokens // share,
-        max_inputs=embedder.limits.inputs_per_request // share,
-    )[::-1]
-    outcomes: list[Outcome] = []
-    while waiting and not time.is_too_short(timeout := time.timeout_seconds(buying.patience)):
-        outcome = _send(waiting.pop(), embedder, timeout)
-        if _can_halve(outcome, outcomes):
-            waiting += halves(outcome.pieces)[::-1]
-            outcome = Outcome()
-        outcomes.append(outcome)
-        if outcome.failure is not None and outcome.failure.kind.traits.stops_lane:
-            stopped = [piece for request in waiting for piece in request]
-            outcomes.append(Outcome(stopped, failure=outcome.failure, is_sent=False))
-            break
-    is_all_refused = any(one.is_refused for one in outcomes) and not any(
-        one.vectors for one in outcomes
+        max_inputs=max(embedder.limits.inputs_per_request // share, 1),
     )
-    return _explained(outcomes, embedder, time) if is_all_refused else _folded(outcomes)
+    purchase = _Purchase(embedder, time)
+    purchase.buy(requests[::-1])
+    return replace(_folded(purchase.outcomes), cause=purchase.cause, judged=purchase.judged)
 
 
-def _send(request: Sequence[Piece], embedder: Embedder, timeout_seconds: float) -> Outcome:
-    try:
-        answer = embedder.embed([piece.text for piece in request], timeout_seconds=timeout_seconds)
-    except FailureError as error:
-        return Outcome(request, failure=error.failure, error=error)
-    except Exception as error:  # noqa: BLE001
-        # What the other requests have paid must not be lost with this one.
-        failure = Failure(FailureKind.UNKNOWN, f"unexpected {type(error).__name__}, see the log")
-        return Outcome(request, failure=failure, error=error)
-    return Outcome(request, answer.vectors, answer.tokens)
+@dataclass
+class _Purchase:
+    """The requests of one load, one after the other."""
+
+    embedder: Embedder
+    time: RunTime
+    outcomes: list[Outcome] = field(default_factory=list)
+    cause: Failure | None = None
+    has_passed: bool = False
+    judged: int = 0
+
+    def buy(self, waiting: list[list[Piece]]) -> None:
+        """Send the requests, the last of the list first, while there is time."""
+        while waiting:
+            outcome = self._ask(waiting.pop())
+            if outcome.has_failed_alone and self.has_passed:
+                self.judged += 1
+            if self._can_halve(outcome):
+                waiting += halves(outcome.pieces)[::-1]
+                outcome = Outcome()
+            self.outcomes.append(outcome)
+            if outcome.failure is not None and self._is_over(outcome.failure, waiting):
+                return
+
+    def _ask(self, request: Sequence[Piece]) -> Outcome:
+        """Send a request; find out whether it may have failed for what is in it."""
+        if _is_throttled_often(request) and (doubt := self._doubt()):
+            return _unanswered(Outcome(request, is_sent=False), doubt)
+        outcome = self._send(request)
+        if outcome.is_in_question and (doubt := self._doubt()):
+            return _unanswered(outcome, doubt)
+        return _judged(outcome)
+
+    def _send(self, request: Sequence[Piece]) -> Outcome:
+        tokens = sum(piece.tokens for piece in request)
+        patience = max(piece.past.timeouts for piece in request)
+        timeout = self.time.timeout_seconds(tokens, patience)
+        if self.time.is_too_short(timeout):
+            return Outcome(failure=NO_TIME, is_sent=False)
+        try:
+            answer = self.embedder.embed([piece.text for piece in request], timeout_seconds=timeout)
+        except FailureError as error:
+            return Outcome(request, failure=error.failure, error=error)
+        except Exception as error:  # noqa: BLE001
+            # What the other requests have paid must not be lost with this one.
+            message = f"unexpected {type(error).__name__}, see the log"
+            return Outcome(request, failure=Failure(FailureKind.UNKNOWN, message), error=error)
+        outcome = Outcome(request, answer.results, answer.tokens)
+        self.has_passed |= outcome.has_passed
+        return outcome
+
+    def _doubt(self) -> Failure | None:
+        """Return why no document can be judged: even a harmless text gets no vector."""
+        if self.has_passed:
+            return None
+        tested = self._send([Piece(HARMLESS, HARMLESS, 1, 0)])
+        self.outcomes.append(Outcome(error=tested.error, is_sent=tested.is_sent))
+        doubt = tested.failure or next((f for f in tested.results if isinstance(f, Failure)), None)
+        if doubt is not None and isinstance(tested.error, REFUSALS):
+            message = f"the provider refuses even a harmless text: {doubt.message}"
+            doubt = Failure(FailureKind.CONFIGURATION, message)
+        self.cause = None if doubt is NO_TIME else doubt
+        return doubt
+
+    def _is_over(self, failure: Failure, waiting: Sequence[Sequence[Piece]]) -> bool:
+        """Tell whether to send nothing more; what was not sent fails only if its lane stops."""
+        if failure.kind.traits.stops_lane:
+            stopped = [piece for request in waiting for piece in request]
+            self.outcomes.append(Outcome(stopped, failure=failure, is_sent=False))
+            return True
+        is_down = failure is self.cause and failure.kind.traits.breaker is Part.PROVIDER
+        return is_down or failure is NO_TIME
+
+    def _can_halve(self, outcome: Outcome) -> bool:
+        documents = {piece.document for piece in outcome.pieces}
+        is_judged = outcome.is_in_question and outcome.failure not in (None, self.cause)
+        if not is_judged or len(outcome.pieces) == 1:
+            return False
+        if isinstance(outcome.error, TooLargeRequestError) or len(documents) > 1:
+            return True
+        # Some of its chunks may pass: these are searchable then.
+        return not self._is_rejected(documents.pop())
+
+    def _is_rejected(self, document: int) -> bool:
+        """Tell whether to stop halving: the whole document is rejected."""
+        mine = [one for one in self.outcomes for piece in one.pieces if piece.document == document]
+        failed = sum(one.failure is not None for one in mine)
+        return failed >= REJECTED_CHUNKS and not any(one.has_passed for one in mine)
 
 
-def _can_halve(outcome: Outcome, before: Sequence[Outcome]) -> bool:
-    if len(outcome.pieces) == 1:
-        return False
-    documents = {piece.document for piece in outcome.pieces}
-    if isinstance(outcome.error, RefusedRequestError) and len(documents) == 1:
-        # Some of its chunks may be accepted: these are searchable then.
-        return not _is_rejected(documents.pop(), before)
-    return isinstance(outcome.error, RefusedRequestError | TooLargeRequestError)
+def _is_throttled_often(request: Sequence[Piece]) -> bool:
+    """Tell whether one text is throttled in run after run: are others, too?"""
+    return len(request) == 1 and request[0].past.is_throttled_often
 
 
-def _is_rejected(document: int, outcomes: Sequence[Outcome]) -> bool:
-    """Tell whether to stop halving: the whole document is rejected."""
-    mine = [(one, piece) for one in outcomes for piece in one.pieces if piece.document == document]
-    refused = sum(one.is_refused for one, _ in mine)
-    return refused >= REFUSED_CHUNKS and not any(one.vectors for one, _ in mine)
+def _unanswered(outcome: Outcome, doubt: Failure) -> Outcome:
+    """Let a request fail with what a harmless text fails with; without time nothing is known."""
+    pieces = () if doubt is NO_TIME else outcome.pieces
+    error = None if isinstance(outcome.error, FailureError) else outcome.error
+    return replace(outcome, pieces=pieces, failure=doubt, error=error)
 
 
-def _explained(outcomes: Sequence[Outcome], embedder: Embedder, time: RunTime) -> Vectors:
-    """Ask for a harmless text where all was refused: a wrong setting refuses that, too."""
-    timeout = time.timeout_seconds(0)
-    if time.is_too_short(timeout):
-        return _folded(outcomes)
-    tested = _send([Piece(HARMLESS, HARMLESS, 1, 0)], embedder, timeout)
-    cause = tested.failure
-    if cause is not None and isinstance(tested.error, RefusedRequestError):
-        message = f"the provider refuses even a harmless text: {cause.message}"
-        cause = Failure(FailureKind.CONFIGURATION, message)
-    if cause is not None:
-        # Unless it is refused, too, the cause is unknown for now: no document is given up.
-        outcomes = [replace(one, failure=cause) if one.is_refused else one for one in outcomes]
-    return replace(_folded([*outcomes, Outcome(error=tested.error)]), cause=cause)
+def _judged(outcome: Outcome) -> Outcome:
+    """Let a text that is throttled while another has passed spend its attempts."""
+    failure = outcome.failure
+    if failure is None or failure.kind is not FailureKind.THROTTLED:
+        return outcome
+    if not _is_throttled_often(outcome.pieces):
+        return outcome
+    message = f"the provider throttles this text, but takes another one: {failure.message}"
+    return replace(outcome, failure=Failure(FailureKind.PROVIDER_ERROR, message))
 
 
 def _folded(outcomes: Sequence[Outcome]) -> Vectors:
+    results = {piece.hash: result for one in outcomes for piece, result in one.of_pieces()}
     return Vectors(
-        paid={
-            piece.hash: vector
-            for one in outcomes
-            if one.vectors
-            for piece, vector in zip(one.pieces, one.vectors, strict=True)
-        },
-        failed={
-            piece.hash: one.failure
-            for one in outcomes
-            if one.failure is not None
-            for piece in one.pieces
-        },
-        tokens={name: count for one in outcomes if one.vectors for name, count in _share(one)},
+        paid={name: one for name, one in results.items() if not isinstance(one, Failure)},
+        failed={name: one for name, one in results.items() if isinstance(one, Failure)},
+        tokens={name: count for one in outcomes if one.results for name, count in _share(one)},
         requests=sum(one.is_sent for one in outcomes),
         unexpected=[
             one.error

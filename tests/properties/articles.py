@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from functions.core.entry import Entry
 from functions.core.failure import Failure, FailureKind
 from functions.core.ledger_row import LedgerRow, Status
-from functions.core.ports import Swapped
+from functions.core.ports import HARMLESS, Swapped
 from functions.core.retry_policy import PRESETS, Healing, RetrySettings
 from functions.core.settings import BreakerSettings
-from functions.embed.vectorize import HARMLESS
 from local.memory.index import HashedEmbedder
 from local.memory.ledger import MemoryLedger
 from tests.builders import make_pipeline

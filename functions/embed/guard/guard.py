@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from functions.core.control import cooldown_seconds
 from functions.core.failure import Failure, FailureKind, Part
-from functions.core.ports import Clock, ControlStore, Embedded, Telemetry
+from functions.core.ports import Clock, ControlStore, Embedded, ProviderLimits, Telemetry
 from functions.core.settings import TargetSettings
 from functions.embed.guard.pacing import Pace, ready_ms
 from functions.embed.guard.shared_control import SharedControl
@@ -77,25 +77,41 @@ class Guard:
                 self._pace = replace(self._pace, asked_ms=self._clock(), tokens=tokens)
                 return min(timeout_seconds, max(self._waiting.seconds_left(), shortest))
 
+    def limits(self, limits: ProviderLimits) -> ProviderLimits:
+        """Return the limits of a request, lower if the provider's headers name a lower one."""
+        tokens = self._pace.allowance.tokens
+        most = None if tokens is None else tokens.limit
+        # One below a single chunk is no limit of a request.
+        if most is None or most < self._target.chunk_tokens:
+            return limits
+        return replace(limits, tokens_per_request=min(most, limits.tokens_per_request))
+
     def throttled(self, failure: Failure) -> None:
         """Let all workers wait."""
+        self._telemetry.count("ProviderThrottled")
+        self._cool(failure)
+
+    def _cool(self, failure: Failure) -> None:
         throttles = self._shared.known.cooldown.throttles
         seconds = cooldown_seconds(throttles, failure.retry_after_seconds)
         self._shared.cool(seconds=seconds)
         self._has_claim = False
-        self._telemetry.count("ProviderThrottled")
         self._telemetry.event(
             "cooldown_started", target=self._target.name, seconds=seconds, reason=failure.message
         )
 
     def answered(self, answer: Embedded) -> None:
-        """Note a request that passed."""
+        """Note a request that was answered; with no vector of use in it, it has failed."""
         self._pace = replace(
             self._pace,
             tokens=answer.tokens,
             answered_ms=self._clock(),
             allowance=answer.allowance,
         )
+        wrong = [result for result in answer.results if isinstance(result, Failure)]
+        if len(wrong) == len(answer.results):
+            self.failed(Part.PROVIDER, wrong[0])
+            return
         self._end_cooldown()
         self.tally.passed(Part.PROVIDER)
 
@@ -104,13 +120,17 @@ class Guard:
         if part is Part.PROVIDER:
             # Whatever failed, it was not throttled: from here on it is for the breaker.
             self._end_cooldown()
+            if failure.retry_after_seconds:
+                self._cool(failure)
         if failure.kind is FailureKind.CONFIGURATION:
             # Every document would fail alike: open it now, not at the end of the run.
             breaker = self._shared.now().breaker(part)
             if not breaker.state.stops_work:
                 self._shared.open(part, breaker, failure.message)
         elif failure.kind.traits.breaker is part:
-            self.tally.failed(part, failure)
+            is_provider = part is Part.PROVIDER
+            asked_ms = self._pace.asked_ms if is_provider else self._clock()
+            self.tally.failed(part, failure, seconds=(self._clock() - asked_ms) / 1000)
         elif failure.kind.is_permanent:
             self.tally.passed(part)
 

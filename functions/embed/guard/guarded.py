@@ -4,10 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult
-from functions.core.failure import Failure, FailureError, FailureKind, Part
+from functions.core.failure import (
+    Failure,
+    FailureError,
+    FailureKind,
+    Part,
+    TooLargeRequestError,
+)
 from functions.core.identity import EntryId
-from functions.core.ports import Embedded, Embedder, VectorIndex
+from functions.core.ports import Embedded, Embedder, ProviderLimits, VectorIndex
 from functions.embed.guard.guard import Guard
+
+THROTTLES_BEFORE_HALVING = 3
 
 
 class GuardedEmbedder:
@@ -16,11 +24,16 @@ class GuardedEmbedder:
     def __init__(self, embedder: Embedder, guard: Guard) -> None:
         self._embedder = embedder
         self._guard = guard
-        self.limits = embedder.limits
+
+    @property
+    def limits(self) -> ProviderLimits:
+        """Return what one request may hold, by the adapter and the provider's last headers."""
+        return self._guard.limits(self._embedder.limits)
 
     def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
-        """Return one vector per text, or raise a FailureError."""
+        """Return a vector or a failure per text, or raise the failure of the whole request."""
         tokens = sum(len(text.encode()) for text in texts) // self.limits.bytes_per_token
+        throttles = 0
         while True:
             timeout = self._guard.enter_provider(tokens, timeout_seconds)
             try:
@@ -30,6 +43,10 @@ class GuardedEmbedder:
                     self._guard.failed(Part.PROVIDER, error.failure)
                     raise
                 self._guard.throttled(error.failure)
+                throttles += 1
+                if len(texts) > 1 and throttles == THROTTLES_BEFORE_HALVING:
+                    # It may be above what the provider takes at once: then no waiting helps.
+                    raise TooLargeRequestError(error.failure) from error
             else:
                 self._guard.answered(answer)
                 return answer

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from math import ceil
 
 from functions.core.breaker import Breaker, failure_ratio, is_failing, window_start
 from functions.core.failure import Failure, Part
@@ -19,16 +20,26 @@ class Tally:
         self._clock = clock
         self._successes: Counter[Part] = Counter()
         self._failures: Counter[Part] = Counter()
+        # A worker that waits for a timeout makes too few requests to open a breaker by their
+        # number: where nothing passes, a slow failure counts as all that would have fitted in.
+        self._slot_seconds = settings.window_seconds / settings.least_requests
+        self._slots: Counter[Part] = Counter()
         self._last: dict[Part, Failure] = {}
 
     def passed(self, part: Part) -> None:
         """Count a part that did its work, or refused it for what was in it."""
         self._successes[part] += 1
 
-    def failed(self, part: Part, failure: Failure) -> None:
-        """Count a part that failed."""
+    def failed(self, part: Part, failure: Failure, *, seconds: float = 0.0) -> None:
+        """Count a part that failed, and how long that took."""
         self._failures[part] += 1
+        self._slots[part] += max(1, ceil(seconds / self._slot_seconds))
         self._last[part] = failure
+
+    def excuse(self, part: Part, requests: int) -> None:
+        """Count so many failures as passed: what was in them made them fail."""
+        self._failures[part] -= requests
+        self._successes[part] += requests
 
     @property
     def is_failing(self) -> bool:
@@ -44,7 +55,7 @@ class Tally:
             self._share(part)
 
     def _share(self, part: Part) -> None:
-        successes, failures = self._successes[part], self._failures[part]
+        successes, failures = self._successes[part], self._counted(part)
         seen = self._seen(part)
         if not successes + failures or not seen.failures:
             return
@@ -56,6 +67,9 @@ class Tally:
             asked, last = standing.successes + standing.failures, self._last[part]
             reason = f"{standing.failures} of {asked} failed, the last one with {last.kind}:"
             self._shared.open(part, standing, f"{reason} {last.message}")
+
+    def _counted(self, part: Part) -> int:
+        return self._failures[part] if self._successes[part] else self._slots[part]
 
     def _is_enough(self, standing: Breaker) -> bool:
         ratio = failure_ratio(standing, now_ms=self._clock(), settings=self._settings)
@@ -70,5 +84,5 @@ class Tally:
             breaker,
             window_ms=window_ms,
             successes=self._successes[part] + (breaker.successes if is_current else 0),
-            failures=self._failures[part] + (breaker.failures if is_current else 0),
+            failures=self._counted(part) + (breaker.failures if is_current else 0),
         )

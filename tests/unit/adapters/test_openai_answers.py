@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from functions.adapters.openai_embedder import OpenAiEmbedder
-from functions.core.failure import FailureError, FailureKind, RefusedRequestError
+from functions.core.failure import (
+    Failure,
+    FailureError,
+    FailureKind,
+    RefusedRequestError,
+    TooLargeRequestError,
+)
 from functions.core.ports import Embedded
 from tests.builders import make_target
 from tests.unit.adapters.scripted_server import Answer, ScriptedServer
@@ -51,7 +57,7 @@ def test_numbers_instead_of_base64_are_taken(scripted: ScriptedServer) -> None:
 
     embedded = embed(scripted, "hello", provider="compatible")
 
-    assert ([one.tolist() for one in embedded.vectors], embedded.tokens) == ([[0.5, -1]], 0)
+    assert ([one.tolist() for one in embedded.vectors], embedded.tokens) == ([[0.5, -1]], 2)
     assert "dimensions" not in json.loads(scripted.asked[0].body)
 
 
@@ -79,7 +85,7 @@ def test_wrong_answer_is_a_provider_error(scripted: ScriptedServer, data: object
     scripted.answers = [answer(data)]
 
     with pytest.raises(FailureError, match="the provider is wrong") as caught:
-        embed(scripted, "hello")
+        assert embed(scripted, "hello").vectors
 
     assert caught.value.failure.kind is FailureKind.PROVIDER_ERROR
 
@@ -96,9 +102,14 @@ def test_answer_of_another_shape_is_a_provider_error(scripted: ScriptedServer, b
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
+        (301, FailureKind.CONFIGURATION),
+        (304, FailureKind.CONFIGURATION),
         (401, FailureKind.CONFIGURATION),
         (403, FailureKind.CONFIGURATION),
         (404, FailureKind.CONFIGURATION),
+        (405, FailureKind.CONFIGURATION),
+        (410, FailureKind.CONFIGURATION),
+        (415, FailureKind.CONFIGURATION),
         (408, FailureKind.TIMEOUT),
         (409, FailureKind.PROVIDER_ERROR),
         (422, FailureKind.INVALID_INPUT),
@@ -164,3 +175,154 @@ def test_message_of_a_refusal_is_not_told(scripted: ScriptedServer) -> None:
         embed(scripted, "hello")
 
     assert caught.value.failure.message == "the provider answered 400 invalid_request_error"
+
+
+def test_good_vectors_of_an_answer_are_kept(scripted: ScriptedServer) -> None:
+    """R10 R13: paid is paid; only the text with the wrong vector fails."""
+    wrong: list[object] = [[1, 1e999], [0, 0], [1, 2, 3], "not base64!", None]
+    data = [item(n, embedding) for n, embedding in enumerate([[1, 2], *wrong, [3, 4]])]
+    scripted.answers = [answer(data)]
+
+    results = embed(scripted, *"abcdefg").results
+
+    failures = [one for one in results if isinstance(one, Failure)]
+    assert [isinstance(one, Failure) for one in results] == [False, *[True] * 5, False]
+    assert {failure.kind for failure in failures} == {FailureKind.PROVIDER_ERROR}
+    assert [
+        failure.message.removeprefix("the provider is wrong: a vector ") for failure in failures
+    ] == [
+        "holds NaN or infinity",
+        "is all zeros",
+        "has 3 dimensions, not 2",
+        "cannot be read",
+        "has 1 dimensions, not 2",
+    ]
+
+
+def test_nan_as_python_writes_it_spoils_one_vector(scripted: ScriptedServer) -> None:
+    """R10: it is no JSON, but some servers send it."""
+    body = b'{"data": [{"index": 0, "embedding": [1, 2]}, {"index": 1, "embedding": [NaN, 1]}]}'
+    scripted.answers = [Answer(body=body, headers={"content-type": "application/json"})]
+
+    good, bad = embed(scripted, "a", "b").results
+
+    assert not isinstance(good, Failure)
+    assert isinstance(bad, Failure)
+
+
+def test_missing_index_is_the_position(scripted: ScriptedServer) -> None:
+    """R14: some leave out the index 0, some leave out all."""
+    scripted.answers = [
+        answer([{"embedding": [1, 2]}, item(1, [3, 4])]),
+        answer([{"embedding": [1, 2]}, {"embedding": [3, 4]}]),
+    ]
+
+    for _ in range(2):
+        assert [one.tolist() for one in embed(scripted, "a", "b").vectors] == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        {},
+        {"total_tokens": None},
+        {"total_tokens": 0},
+        {"total_tokens": -5},
+        {"total_tokens": "many"},
+        {"total_tokens": 10**60},
+        {"total_tokens": 10**9},
+        {"total_tokens": True},
+        {"total_tokens": [3]},
+        [],
+        "none",
+    ],
+    ids=str,
+)
+def test_unusable_usage_is_counted_by_ourselves(scripted: ScriptedServer, usage: object) -> None:
+    """R09 R14: a quarter of the bytes; pacing goes on, and what is paid is kept."""
+    scripted.answers = [answer([item(0, [1, 2])], usage=usage)]
+
+    embedded = embed(scripted, "x" * 40)
+
+    assert (len(embedded.vectors), embedded.tokens) == (1, 10)
+
+
+@pytest.mark.parametrize(
+    "code", ["hello the text", "a" * 65, "line\nline", "<b>", "ü", "", 12, ["x"], None], ids=repr
+)
+def test_code_of_an_error_is_kept_only_if_it_is_one(scripted: ScriptedServer, code: object) -> None:
+    """R22: anything else may hold the input, and goes neither to the ledger nor to the log."""
+    error = {"error": {"message": "hello", "type": "server_error", "code": code}}
+    scripted.answers = [
+        Answer(500, json.dumps(error).encode(), {"content-type": "application/json"})
+    ]
+
+    with pytest.raises(FailureError) as caught:
+        embed(scripted, "hello")
+
+    kept = "12" if code == 12 else "server_error"
+    assert caught.value.failure.message == f"the provider answered 500 {kept}"
+
+
+def test_redirect_is_not_followed(scripted: ScriptedServer) -> None:
+    """R22 R84: it would take the text and the key to another host."""
+    with ScriptedServer() as other:
+        scripted.answers = [Answer(307, b"", {"location": f"{other.url}/v1/embeddings"})]
+
+        with pytest.raises(FailureError) as caught:
+            embed(scripted, "hello")
+
+        assert other.asked == []
+    assert caught.value.failure == Failure(FailureKind.CONFIGURATION, "the provider answered 307")
+
+
+def test_refusal_by_content_is_told_from_a_forbidden_key(scripted: ScriptedServer) -> None:
+    """R10 R24: a firewall answers 403 for one text; a harmless one passes."""
+    scripted.answers = [Answer(403, b"<html>"), answer([item(0, [1, 2])])]
+
+    with pytest.raises(RefusedRequestError) as caught:
+        embed(scripted, "<script>")
+
+    assert caught.value.failure == Failure(FailureKind.INVALID_INPUT, "the provider answered 403")
+    assert [json.loads(one.body)["input"] for one in scripted.asked] == [["<script>"], ["probe"]]
+
+
+def test_busy_provider_tells_when_it_is_back(scripted: ScriptedServer) -> None:
+    """R23: Retry-After of a 503, too."""
+    scripted.answers = [Answer(503, b"", {"retry-after": "40"})]
+
+    with pytest.raises(FailureError) as caught:
+        embed(scripted, "hello")
+
+    assert caught.value.failure == Failure(
+        FailureKind.PROVIDER_ERROR, "the provider answered 503", 40
+    )
+
+
+def test_quota_told_by_the_type_is_a_configuration_failure(scripted: ScriptedServer) -> None:
+    """R24: the code may be missing, or say something else."""
+    for code in (None, "rate_limit_exceeded"):
+        error = {"error": {"message": "no", "type": "insufficient_quota", "code": code}}
+        scripted.answers = [
+            Answer(429, json.dumps(error).encode(), {"content-type": "application/json"})
+        ]
+
+        with pytest.raises(FailureError) as caught:
+            embed(scripted, "hello")
+
+        assert caught.value.failure.kind is FailureKind.CONFIGURATION
+
+
+@pytest.mark.parametrize(("limit", "is_too_large"), [("5", True), ("100", False)])
+def test_request_above_the_limit_in_the_headers_is_to_be_split(
+    scripted: ScriptedServer, limit: str, is_too_large: bool
+) -> None:
+    """R10 R23: a plain 429 that no waiting helps."""
+    headers = {"x-ratelimit-limit-tokens": limit, "x-ratelimit-remaining-tokens": "0"}
+    scripted.answers = [Answer(429, b"{}", headers)]
+
+    with pytest.raises(FailureError) as caught:
+        embed(scripted, "x" * 40)
+
+    assert isinstance(caught.value, TooLargeRequestError) is is_too_large

@@ -38,7 +38,7 @@ def embed(
 def failure_of(server: ModelServer, fault: Fault, **options: Any) -> FailureError:
     server.faults(fault)
     with pytest.raises(FailureError) as caught:
-        embed(server, **options)
+        assert embed(server, **options).vectors
     told = f"{caught.value} {caught.value.failure}"
     assert "secret" not in told
     assert KEY not in told
@@ -84,7 +84,7 @@ def test_compatible_provider_is_not_asked_for_dimensions(model_server: ModelServ
 
     assert own == 1536
     with pytest.raises(FailureError, match="a vector has 1536 dimensions, not 16"):
-        embed(model_server, provider="compatible")
+        assert embed(model_server, provider="compatible").vectors
 
 
 def test_second_generation_model_is_not_asked_for_dimensions(model_server: ModelServer) -> None:
@@ -256,4 +256,4 @@ def test_zero_vector_is_a_provider_error() -> None:
         ModelServer(_Zeros()) as server,
         pytest.raises(FailureError, match="the provider is wrong: a vector is all zeros"),
     ):
-        embed(server)
+        assert embed(server).vectors

@@ -1,5 +1,6 @@
 """The provider's key: from the secret, read once, and once more when it is refused."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,9 +10,11 @@ from moto import mock_aws
 from functions.adapters.openai_embedder import OpenAiEmbedder
 from functions.adapters.secret import ApiKey
 from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.ports import HARMLESS
 from local.provider.server import ModelServer
 from tests.builders import make_target
 from tests.contract.engines import client
+from tests.unit.adapters.scripted_server import Answer, ScriptedServer
 
 NAME = "embedq/key"
 
@@ -123,3 +126,30 @@ def test_missing_secret_is_a_failure_of_the_request_and_not_of_the_process(
 
     with pytest.raises(FailureError, match="configuration: the secret embedq/key"):
         provider.embed(["text"], timeout_seconds=5)
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [(403, None), (404, None), (402, None), (429, "insufficient_quota"), (400, "API_KEY_INVALID")],
+)
+def test_replaced_key_is_used_whatever_the_refusal_was(
+    scripted: ScriptedServer, secrets: Any, status: int, code: str | None
+) -> None:
+    """R24: providers say it in different ways; the harmless text of a probe shows it."""
+    refusal = json.dumps({"error": {"message": "no", "type": None, "code": code}}).encode()
+    json_type = {"content-type": "application/json"}
+    vector = json.dumps({"data": [{"index": 0, "embedding": [1.0] * 16}]}).encode()
+    secrets.create_secret(Name=NAME, SecretString="former key")
+    provider = OpenAiEmbedder(make_target(base_url=scripted.url), ApiKey(secrets, NAME))
+    scripted.answers = [Answer(status, refusal, json_type)]
+    with pytest.raises(FailureError):
+        provider.embed([HARMLESS], timeout_seconds=5)
+
+    secrets.put_secret_value(SecretId=NAME, SecretString="the key")
+    scripted.answers = [Answer(status, refusal, json_type), Answer(200, vector, json_type)]
+
+    assert len(provider.embed([HARMLESS], timeout_seconds=5).vectors) == 1
+    assert [one.headers["authorization"] for one in scripted.asked[-2:]] == [
+        "Bearer former key",
+        "Bearer the key",
+    ]

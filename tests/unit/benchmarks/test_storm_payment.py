@@ -6,8 +6,8 @@ import pytest
 
 from benchmarks.storm.payment import payment
 from benchmarks.storm.provider import Sales
+from functions.core.ports import HARMLESS
 from functions.core.settings import TargetSettings
-from functions.embed.vectorize import HARMLESS
 from local.provider.counts import vector_key
 from local.provider.request import count_tokens
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functions.breaker.process import Reconcile
 from functions.core.breaker import Circuit
 from functions.core.failure import Failure, FailureError, FailureKind, Part
+from functions.core.ports import HARMLESS
 from functions.core.settings import BreakerTarget
-from functions.embed.vectorize import HARMLESS
 from local.memory.control import MemoryMappings
 from tests.unit.embed.guard.fleet import Fleet, Provider, SimulatedTime
 

@@ -51,6 +51,7 @@ FULL = replace(
         attempts=4,
         max_attempts=5,
         free_retries=3,
+        provider_failures=2,
         receive_count=2,
         last_attempt_ms=NOW_MS - 5,
         next_attempt_ms=NOW_MS + 5,
@@ -186,12 +187,17 @@ def test_handed_back_row_waits_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "attempts", "free_retries"),
-    [(FailureKind.TIMEOUT, 5, 0), (FailureKind.THROTTLED, 4, 4)],
-    ids=["spends an attempt", "is a free retry"],
+    ("kind", "attempts", "free_retries", "provider_failures"),
+    [
+        (FailureKind.TIMEOUT, 5, 0, 3),
+        (FailureKind.PROVIDER_ERROR, 5, 0, 3),
+        (FailureKind.RESOURCE, 5, 0, 0),
+        (FailureKind.THROTTLED, 4, 4, 2),
+    ],
+    ids=["timeout", "provider error", "another failure", "is a free retry"],
 )
 def test_failure_is_counted_as_its_kind_says(
-    kind: FailureKind, attempts: int, free_retries: int
+    kind: FailureKind, attempts: int, free_retries: int, provider_failures: int
 ) -> None:
     """R23 R24 R28: and in the history."""
     row = record_failure(FULL, Failure(kind, "why"), now_ms=LATER_MS)
@@ -200,6 +206,7 @@ def test_failure_is_counted_as_its_kind_says(
         FULL,
         attempts=attempts,
         free_retries=free_retries,
+        provider_failures=provider_failures,
         errors=(ERROR, ErrorRecord(LATER_MS, kind, "why")),
     )
 

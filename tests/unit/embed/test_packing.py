@@ -1,11 +1,13 @@
 """Requests: as few as the limits allow."""
 
+from collections import Counter
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.embed.packing import Piece, halves, pack
+from functions.embed.packing import LARGEST_SHARING_TOKENS, Past, Piece, halves, pack
 
 INPUTS = 2048
 PIECES = st.lists(st.tuples(st.integers(1, 8192), st.integers(0, 5)), max_size=200).map(
@@ -18,7 +20,8 @@ def test_every_piece_is_asked_for_once_within_the_limits(pieces: list[Piece], li
     """R09: inputs and tokens per request."""
     requests = pack(pieces, max_tokens=limit, max_inputs=INPUTS)
 
-    assert [piece for request in requests for piece in request] == pieces
+    asked = [piece for request in requests for piece in request]
+    assert sorted(asked, key=lambda piece: int(piece.hash)) == pieces
     assert all(sum(piece.tokens for piece in request) <= limit for request in requests)
     assert all(len(request) <= INPUTS for request in requests)
 
@@ -28,8 +31,55 @@ def test_no_two_neighbours_would_fit_into_one(pieces: list[Piece], limit: int) -
     """R09: fewer requests than twice the least, and none cut early."""
     requests = pack(pieces, max_tokens=limit, max_inputs=INPUTS)
 
+    sizes = Counter[int]()
+    for piece in pieces:
+        sizes[piece.document] += piece.tokens
     for one, other in pairwise(requests):
-        assert sum(piece.tokens for piece in [*one, other[0]]) > limit
+        may_share = sizes[one[0].document] <= LARGEST_SHARING_TOKENS
+        is_same = one[0].document == other[0].document
+        if is_same or (may_share and sizes[other[0].document] <= LARGEST_SHARING_TOKENS):
+            assert sum(piece.tokens for piece in [*one, other[0]]) > limit
+
+
+def _packed(*pieces: Piece, max_tokens: int = 300_000) -> list[list[str]]:
+    requests = pack(pieces, max_tokens=max_tokens, max_inputs=INPUTS)
+    return [[piece.hash for piece in request] for request in requests]
+
+
+def test_small_documents_wait_for_no_large_one() -> None:
+    """R09 R22: they come first, and share no request with it."""
+    large = [Piece(f"large {n}", "x", 8000, 1) for n in range(2)]
+    huge = [Piece("huge", "x", 90_000, 2)]
+    small = [Piece(f"small {n}", "x", 100, 3 + n) for n in range(2)]
+
+    assert _packed(*huge, *large, *small) == [
+        ["small 0", "small 1"],
+        ["large 0", "large 1"],
+        ["huge"],
+    ]
+
+
+def test_isolated_document_has_requests_of_its_own() -> None:
+    """R10 R26: after the others, and the one that took the longest last."""
+    pieces = [
+        Piece("slow", "x", 10, 0, Past(is_isolated=True, timeouts=2)),
+        Piece("failed", "x", 10, 1, Past(is_isolated=True)),
+        Piece("failed, too", "x", 10, 2, Past(is_isolated=True)),
+        Piece("first", "x", 10, 3),
+        Piece("second", "x", 10, 4),
+    ]
+
+    assert _packed(*pieces) == [["first", "second"], ["failed"], ["failed, too"], ["slow"]]
+
+
+@pytest.mark.parametrize(("throttles", "requests"), [(2, 1), (3, 4), (6, 8)])
+def test_requests_that_are_throttled_again_and_again_become_smaller(
+    throttles: int, requests: int
+) -> None:
+    """R23: one above what the provider takes at once would be throttled for ever."""
+    pieces = [Piece(str(n), "x", 10, n, Past(throttles=throttles)) for n in range(8)]
+
+    assert len(_packed(*pieces, max_tokens=80)) == requests
 
 
 def test_inputs_are_counted() -> None:

@@ -12,7 +12,7 @@ from functions.core.failure import (
     TooLargeRequestError,
 )
 from functions.core.ports import Embedded
-from functions.embed.packing import Piece
+from functions.embed.packing import Past, Piece
 from functions.embed.run_time import RunTime
 from functions.embed.vectorize import Buying, Vectors, vectorize
 from tests.fake_embedder import REFUSED, FakeEmbedder
@@ -24,8 +24,9 @@ BROKEN = Failure(FailureKind.PROVIDER_ERROR, "503")
 class PickyEmbedder(FakeEmbedder):
     """Knows more words that fail, and takes so many inputs at most."""
 
-    def __init__(self, *, most: int = 1000) -> None:
+    def __init__(self, *, most: int = 1000, largest: int = 1000) -> None:
         super().__init__()
+        self._largest = largest
         self.by_word |= {
             "strange": ZeroDivisionError(),
             "busy": FailureError(THROTTLED),
@@ -34,7 +35,7 @@ class PickyEmbedder(FakeEmbedder):
         self._most = most
 
     def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
-        if len(texts) > self._most:
+        if len(texts) > self._most or max(map(len, texts)) > self._largest:
             raise TooLargeRequestError(REFUSED)
         return super().embed(texts, timeout_seconds=timeout_seconds)
 
@@ -69,10 +70,10 @@ def test_rejected_document_fails_alone() -> None:
 
 
 def test_halving_costs_few_requests() -> None:
-    """R10: about two per halving, not one per document."""
+    """R10: about two per halving and one for a harmless text, not one per document."""
     bought = buy(PickyEmbedder(), "poison", *[f"text {n}" for n in range(63)])
 
-    assert bought.requests <= 13
+    assert bought.requests <= 14
 
 
 def test_request_above_the_accounts_limit_is_split_until_it_passes() -> None:
@@ -85,9 +86,10 @@ def test_request_above_the_accounts_limit_is_split_until_it_passes() -> None:
 
 def test_one_piece_that_is_too_large_fails_alone() -> None:
     """R10: nothing is left to split."""
-    bought = buy(PickyEmbedder(most=0), "one", "two")
+    bought = buy(PickyEmbedder(most=1, largest=5), "small", "too large")
 
-    assert bought.failed == {"0": REFUSED, "1": REFUSED}
+    assert bought.failed == {"1": REFUSED}
+    assert list(bought.paid) == ["0"]
 
 
 @pytest.mark.parametrize("documents", [1, 3])
@@ -127,9 +129,10 @@ def test_harmless_text_has_the_first_timeout() -> None:
     embedder = PickyEmbedder()
     time = RunTime(lambda: 120, 120)
 
-    vectorize(pieces("poison"), embedder, Buying(100, patience=2), time)
+    vectorize([Piece("0", "poison", 9, 0, Past(timeouts=2))], embedder, Buying(100), time)
 
-    assert (embedder.requests, embedder.timeout_seconds) == ([["probe"]], 30)
+    assert embedder.requests == [["probe"]]
+    assert embedder.timeout_seconds == pytest.approx(15, rel=0.001)
 
 
 def test_unforeseen_error_of_one_request_keeps_what_the_others_paid() -> None:
@@ -206,11 +209,17 @@ def test_packs_are_halved_while_most_requests_fail(is_failing: bool, requests: i
     assert bought.requests == requests
 
 
-@pytest.mark.parametrize(("patience", "timeout"), [(0, 30), (1, 60), (2, 100)])
-def test_timeout_is_retried_with_a_longer_one(patience: int, timeout: float) -> None:
+@pytest.mark.parametrize(
+    ("tokens", "timeouts", "seconds"),
+    [(0, 0, 15), (50_000, 0, 30), (250_000, 0, 90), (0, 1, 30), (0, 2, 60), (50_000, 2, 100)],
+)
+def test_timeout_follows_the_size_and_the_timeouts_before(
+    tokens: int, timeouts: int, seconds: float
+) -> None:
     """R22: doubled each time, within what the run has left."""
     embedder = FakeEmbedder()
+    piece = Piece("0", "one", tokens, 0, Past(timeouts=timeouts))
 
-    vectorize(pieces("one"), embedder, Buying(100, patience), RunTime(lambda: 120, 120))
+    vectorize([piece], embedder, Buying(300_000), RunTime(lambda: 120, 120))
 
-    assert embedder.timeout_seconds == timeout
+    assert embedder.timeout_seconds == seconds
