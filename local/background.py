@@ -7,9 +7,12 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from local.engines.records import find_running, stop_running
 
@@ -19,12 +22,15 @@ FOLDER = CHECKOUT / ".local"
 DEMO_FOLDER = FOLDER / "demo"
 # An index holds vectors of one model only.
 HASHED_FOLDER = FOLDER / "hashed"
+# Held while a stack is started.
+LOCK = FOLDER / "up.lock"
 FOLDERS = (FOLDER, DEMO_FOLDER, HASHED_FOLDER)
 STACK = "embedq-local"
 ENGINES = "engines"
 STATE = "stack.json"
 LOG = "up.log"
 START_SECONDS = 600.0
+STOP_SECONDS = 60.0
 LOOK_SECONDS = 0.1
 
 
@@ -69,9 +75,35 @@ def up(
 
     A short-lived one starts faster, and is slower under load.
     """
-    running = find(folder)
-    if running is not None:
-        return running
+    with _one_at_a_time(say):
+        return find(folder) or _start(say, folder, vectors, short_lived=short_lived)
+
+
+def down(folder: Path) -> bool:
+    """End the stack of a folder; return whether one ran."""
+    (folder / STATE).unlink(missing_ok=True)
+    return stop_running(folder / ENGINES)
+
+
+def is_starting() -> bool:
+    """Return True while a stack of this checkout is being started."""
+    try:
+        with FileLock(LOCK, blocking=False):
+            return False
+    except Timeout:
+        return True
+
+
+@contextmanager
+def _one_at_a_time(say: Callable[[str], None]) -> Iterator[None]:
+    """Wait until no other process starts a stack of this checkout."""
+    if is_starting():
+        say("another `embedq up` is starting a stack: waiting for it")
+    with FileLock(LOCK):
+        yield
+
+
+def _start(say: Callable[[str], None], folder: Path, vectors: str, *, short_lived: bool) -> Running:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / STATE).unlink(missing_ok=True)
     log = folder / LOG
@@ -98,8 +130,9 @@ def up(
             time.sleep(LOOK_SECONDS)
     except BaseException:
         # Ctrl-C while it starts: what was started here ends here.
-        process.terminate()
-        process.wait(60)
+        if process.poll() is None:
+            say("stopping what was started")
+            _end(process)
         raise
     _show_new(log, shown, say)
     found = find(folder)
@@ -108,10 +141,13 @@ def up(
     return found
 
 
-def down(folder: Path) -> bool:
-    """End the stack of a folder; return whether one ran."""
-    (folder / STATE).unlink(missing_ok=True)
-    return stop_running(folder / ENGINES)
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        # Its engines end with it.
+        process.kill()
 
 
 def _show_new(log: Path, shown: int, say: Callable[[str], None]) -> int:

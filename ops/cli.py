@@ -1,6 +1,5 @@
 """The command `embedq`: all nouns together, and one place for exit codes."""
 
-import sys
 import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -98,10 +97,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader has seen enough: `embedq logs | head`.
-        sys.stdout = None
-        return OK
     except Exception as error:
         # Loaded only now, as it takes most of a second; an error of its clients has loaded it.
         from ops.deployment import STACK_ERRORS

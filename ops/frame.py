@@ -1,5 +1,6 @@
 """The frame of every command: its help, `--json`, and the stack that it talks to."""
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -148,9 +149,13 @@ def connect(stage: str | None, profile: str | None, region: str | None) -> "Depl
 
 
 def _answer(answer: Answer | Iterator[Answer], *, as_json: bool) -> int:
-    if isinstance(answer, Answer):
-        show(answer, as_json=as_json)
-        return answer.exit_code
-    for line in answer:
-        show(line, as_json=as_json, is_line=True)
+    try:
+        if isinstance(answer, Answer):
+            show(answer, as_json=as_json)
+            return answer.exit_code
+        for line in answer:
+            show(line, as_json=as_json, is_line=True)
+    except BrokenPipeError:
+        # The reader has seen enough: `embedq logs | head`. For click that is a failure.
+        sys.stdout = None
     return OK

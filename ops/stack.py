@@ -66,6 +66,8 @@ def up(*, hashed: bool) -> Running:
     from local.engines import EngineError
 
     found = background.find_any()
+    if found and hashed and found[0] != background.HASHED_FOLDER:
+        raise UsageError("a stack with a real model runs here: first `embedq down`")
     try:
         if found:
             _, running = found

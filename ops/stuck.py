@@ -9,12 +9,13 @@ import click
 
 from functions.core.ledger_row import Group, LedgerRow
 from ops.frame import Noun
-from ops.output import Answer, moment, table, written
+from ops.output import Answer, UsageError, moment, table, written
 
 if TYPE_CHECKING:
     from ops.deployment import Deployment
 
 SHOWN = 20
+MOST_HOURS = 100_000
 NOUN = Noun("State")
 
 
@@ -60,6 +61,9 @@ class Stuck(Answer):
 )
 def stuck(deployment: "Deployment", *, hours: float = 24.0) -> Stuck:
     """List open documents without progress, oldest first."""
+    # Also refuses `nan`, which is in every range.
+    if not hours <= MOST_HOURS:
+        raise UsageError(f"--hours is at most {MOST_HOURS}, not {hours:g}")
     limit_ms = time.time_ns() // 1_000_000 - round(hours * 3_600_000)
     found = sorted(
         deployment.ledger.listed([Group.OPEN, Group.PARKED], due_ms=limit_ms),

@@ -185,7 +185,7 @@ def add_command(checkout: Checkout) -> None:
     command.write_text(
         f"#!{checkout.python}\n"
         f"import sys\n\nsys.path.insert(0, {str(checkout.root)!r})\n"
-        f"from ops.cli import main\n\nsys.exit(main())\n"
+        f"from ops.__main__ import main\n\nsys.exit(main())\n"
     )
     command.chmod(0o755)
 

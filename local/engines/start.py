@@ -102,8 +102,8 @@ def _claim(folder: Path) -> None:
     with FileLock(folder / "engines.lock"):
         if running := find_running(folder):
             raise EnginesRunningError(
-                f"Engines already run on {folder}, started by process {running.owner.pid}. "
-                "Use them, or stop them first."
+                f"Engines already run on {folder}, started by process {running.owner.pid}: "
+                "first stop them, with `embedq down`"
             )
         end_leftovers(folder)
         _record(0, ()).write(folder)

@@ -65,9 +65,9 @@ def run_demo(*, engines: str, keep: bool) -> Demo:
 
 def _run_on_engines(began: float, *, keep: bool) -> str | None:
     narrate(ENGINES)
-    if background.find_any() is not None:
+    if background.find_any() is not None or background.is_starting():
         raise UsageError(
-            "a stack runs here already, and the demo starts with an empty one: first `embedq down`"
+            "a stack runs or starts here, and the demo needs an empty one: first `embedq down`"
         )
     shutil.rmtree(background.DEMO_FOLDER, ignore_errors=True)
     try:

@@ -14,6 +14,7 @@ import pytest
 from rich.text import Text
 
 from local import background
+from ops import __main__ as program
 from ops import cli, output
 from ops.cli import command_line, main
 from ops.deployment import Deployment
@@ -236,10 +237,34 @@ def test_reader_that_has_seen_enough_is_no_error(
     sample: Noun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R40: `embedq logs | head`."""
-    monkeypatch.setattr(sys, "stdout", sys.stdout)
-    raising(sample, BrokenPipeError())
+    reader, writer = os.pipe()
+    os.close(reader)
+    monkeypatch.setattr(sys, "stdout", os.fdopen(writer, "w"))
+
+    @sample.command(examples=["sample"], name="sample")
+    def answers() -> Iterator[Answer]:
+        """Answer with two lines."""
+        yield from (Sample(value=1), Sample(value=2))
 
     assert main(["sample"]) == 0
+
+
+def test_ctrl_c_while_the_commands_are_loaded_leaves_no_stack_trace(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """R40: they take half a second to load."""
+
+    class Interrupted:
+        @staticmethod
+        def find_spec(name: str, *_: object) -> None:
+            if name == "ops.cli":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "ops.cli")
+    monkeypatch.delattr("ops.cli")
+    monkeypatch.setattr(sys, "meta_path", [Interrupted, *sys.meta_path])
+
+    assert program.main() == output.INTERRUPTED == program.INTERRUPTED
 
 
 def test_defect_keeps_its_stack_trace(sample: Noun) -> None:

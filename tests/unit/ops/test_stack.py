@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from local import background
 from ops.cli import main
@@ -73,6 +74,28 @@ def test_function_without_a_log_is_named(capsys: pytest.CaptureFixture[str]) -> 
     assert main(["logs", "nonsense"]) == 2
 
     assert "no function with 'nonsense' in its name has logged" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
+def test_hashed_stack_is_not_started_beside_another(capsys: pytest.CaptureFixture[str]) -> None:
+    """R81: the stack that runs is not said to have hashed vectors."""
+    assert main(["up", "--hashed"]) == 2
+
+    assert "first `embedq down`" in capsys.readouterr().err
+
+
+def test_demo_does_not_empty_a_stack_that_is_starting(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R81: it has no address yet, and is found by its lock."""
+    monkeypatch.setattr(background, "FOLDERS", ())
+    monkeypatch.setattr(background, "LOCK", tmp_path / "new" / "up.lock")
+
+    with FileLock(background.LOCK):
+        assert main(["demo"]) == 2
+
+    assert "a stack runs or starts here" in capsys.readouterr().err
+    assert not background.is_starting()
 
 
 @pytest.mark.usefixtures("folder")

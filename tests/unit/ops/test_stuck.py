@@ -2,11 +2,13 @@
 
 import time
 
+import pytest
+
 from functions.core.failure import FailureKind
 from functions.core.identity import DocumentId
 from functions.core.ledger_row import ErrorRecord, LedgerRow, Status
 from ops.deployment import Deployment
-from ops.output import as_text
+from ops.output import UsageError, as_text
 from ops.stuck import SHOWN, stuck
 from tests.builders import NOW_MS, make_row
 
@@ -16,6 +18,13 @@ HOUR_MS = 3_600_000
 def waiting(name: str, **changes: object) -> LedgerRow:
     """Return a new row that is open."""
     return make_row(revision=0, document_id=DocumentId(name), **changes)
+
+
+@pytest.mark.parametrize("hours", ["nan", "inf", "1e300"])
+def test_hours_of_no_use_are_refused(deployment: Deployment, hours: str) -> None:
+    """R40: a sentence, no stack trace."""
+    with pytest.raises(UsageError, match="--hours is at most"):
+        stuck(deployment, hours=float(hours))
 
 
 def test_stuck_documents_are_listed_oldest_first(deployment: Deployment) -> None:
