@@ -13,11 +13,11 @@ AB = [("a", 1), ("b", 2)]
 
 def test_template_makes_the_text() -> None:
     """R02: which attributes are the text is configuration."""
-    source = make_source(text="{title}\n\n{body}", type_attribute="kind")
+    source = make_source(text="{title}\n\n{body} (end)", type_attribute="kind")
 
     document = read_document({"title": "T", "body": "B", "kind": "note"}, source)
 
-    assert document == Document("T\n\nB", "note")
+    assert document == Document("T\n\nB (end)", "note")
 
 
 @pytest.mark.parametrize(

@@ -87,3 +87,4 @@ def test_each_sequential_source_has_a_queue_of_its_own() -> None:
         "sequential-mail",
     ]
     assert {queue: lane_of(queue) for queue in names} == names
+    assert {source for lane, source in lanes_of(["mail"]) if lane is not Lane.SEQUENTIAL} == {""}

@@ -89,6 +89,21 @@ def test_run_that_could_not_write_its_end_is_not_taken_for_dead() -> None:
     assert admission.row.progress.attempts == 0
 
 
+@pytest.mark.parametrize(
+    ("more_ms", "receive_count", "verdict"),
+    [(0, 2, Verdict.WORK), (1, 2, Verdict.SUSPECT), (1, 1, Verdict.WORK)],
+    ids=["as long as a run may take", "longer", "not received again"],
+)
+def test_run_counts_as_crashed_after_its_longest_time(
+    more_ms: int, receive_count: int, verdict: Verdict
+) -> None:
+    """R22 R31: three times a run, and the longest that a message is hidden."""
+    away_ms = round((3 * 60 + RETRY.max_hide_seconds) * 1000) + more_ms
+    row = crashed(receive_count=1, last_attempt_ms=NOW_MS + 360_000 - away_ms)
+
+    assert check(row, receive_count=receive_count).verdict is verdict
+
+
 def test_document_that_kills_every_run_is_given_up() -> None:
     """R24 R31: it ends, with its reason, instead of killing for ever."""
     admission = check(crashed(receive_count=2, attempts=2), receive_count=3)

@@ -70,6 +70,7 @@ def test_removed_is_deleted_or_skipped(reason: str | None, status: Status) -> No
 
     assert row.stashed is False
     assert (row.status, row.outcome.reason, row.outcome.expires_at) == (status, reason, None)
+    assert row.outcome.content_hash == "hash"
 
 
 def test_failed_attempt_waits_for_the_next() -> None:
@@ -218,14 +219,17 @@ def test_untouched_goes_back_as_it_was() -> None:
 
 def test_document_that_no_run_has_time_for_spends_an_attempt_in_the_end() -> None:
     """R27: eight deliveries without time are the document's own trouble."""
-    row = row_of(end(Untouched(), make_row(status=Status.PROCESSING, receive_count=8)))
+    worked = make_row(status=Status.PROCESSING, receive_count=8)
+
+    row = row_of(end(Untouched(stashed=True), worked))
 
     assert (row.progress.attempts, row.errors[-1].kind) == (1, "resource")
+    assert row.stashed
 
 
 def test_superseded_touches_no_row() -> None:
     """R05: the newer version's row is its own."""
-    assert end(Superseded()).row is None
+    assert end(Superseded()) == Conclusion("task_superseded", "TasksSuperseded")
 
 
 def test_history_is_bounded() -> None:

@@ -71,6 +71,16 @@ def vector(first: float) -> "Vector":
     return np.array([first, *[1.0] * 15], dtype=np.float32)
 
 
+def test_only_what_was_paid_in_this_run_has_a_cost() -> None:
+    """R28: a chunk that the index had already costs nothing again."""
+    till = Till()
+    till.index.write([indexed("a", "known")], searchable_now=True)
+
+    [paid], _ = till.payment.pay([prepared("a", "known", "one two three")], TIME)
+
+    assert (till.embedder.requests, paid.tokens) == ([["one two three"]], 3)
+
+
 def test_timeout_is_as_long_as_the_most_patient_document_needs() -> None:
     """R22: the one with most timeouts behind it decides for the request."""
     till = Till()

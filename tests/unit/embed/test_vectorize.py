@@ -140,7 +140,9 @@ def test_unforeseen_error_of_one_request_keeps_what_the_others_paid() -> None:
     bought = buy(PickyEmbedder(), "one", "strange", "three", max_tokens=10)
 
     assert sorted(bought.paid) == ["0", "2"]
-    assert bought.failed["1"].kind is FailureKind.UNKNOWN
+    assert bought.failed["1"] == Failure(
+        FailureKind.UNKNOWN, "unexpected ZeroDivisionError, see the log"
+    )
     assert [type(error) for error in bought.unexpected] == [ZeroDivisionError]
 
 

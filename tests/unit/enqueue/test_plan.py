@@ -33,6 +33,18 @@ def test_first_change_takes_the_clock_as_version() -> None:
     assert (accepted(None).task.version, accepted(None).revision) == (NOW_MS, 0)
 
 
+@pytest.mark.parametrize(
+    ("status", "lane"), [(Status.PENDING, Lane.HIGH), (Status.COMPLETED, Lane.NORMAL)]
+)
+def test_version_that_replaces_one_on_its_way_stays_in_the_faster_lane(
+    status: Status, lane: Lane
+) -> None:
+    """R32: it must not fall behind it; one that is done does not matter."""
+    row = make_row(status=status, lane=Lane.HIGH)
+
+    assert accepted(row, priority="normal").task.lane is lane
+
+
 def test_version_grows_within_one_millisecond() -> None:
     """R04: A -> B -> A within a millisecond is three versions."""
     assert accepted(make_row(version=NOW_MS + 5)).task.version == NOW_MS + 6

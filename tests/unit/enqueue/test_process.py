@@ -1,10 +1,11 @@
 """Enqueue on the in-memory engines: coalescing, fan-out and what a failed send means."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from functions.core.change import Change
 from functions.core.failure import Failure, FailureError, FailureKind
-from functions.core.identity import DocumentId
+from functions.core.identity import DocumentId, RowKey
 from functions.core.ledger_row import Group, LedgerRow, Status
 from functions.core.ports import Swapped
 from functions.core.task import Task
@@ -79,6 +80,44 @@ def test_document_that_could_not_be_sent_is_left_to_the_sweep() -> None:
     }
 
 
+class CountingLedger(MemoryLedger):
+    """Keeps what it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read_keys: list[RowKey] = []
+        self.writes = 0
+
+    def read(self, keys: Iterable[RowKey]) -> dict[RowKey, LedgerRow]:
+        wanted = list(keys)
+        self.read_keys += wanted
+        return super().read(wanted)
+
+    def write(self, rows: Sequence[LedgerRow]) -> Swapped:
+        self.writes += 1
+        return super().write(rows)
+
+
+def test_ledger_is_asked_only_for_what_it_may_have() -> None:
+    """R08: an insert needs no read, and a batch that is sent needs one write."""
+    ledger = CountingLedger()
+    enqueue = make_enqueue(MemoryQueues(MovableClock()), ledger)
+
+    enqueue.process([replace(change("new", 1), inserted=True), change("old", 2)])
+
+    assert (ledger.read_keys, ledger.writes) == (["default/articles/old"], 1)
+
+
+def test_trace_of_a_change_is_on_its_task() -> None:
+    """R60: one id from the write to the entry; none where none is known."""
+    enqueue = make_enqueue(MemoryQueues(MovableClock()), ledger := MemoryLedger())
+
+    enqueue.process([change("a", 1)], trace_id="1-abc")
+    enqueue.process([change("b", 2)])
+
+    assert [row.task.trace_id for row in ledger.rows.values()] == ["1-abc", ""]
+
+
 def test_document_that_no_store_takes_is_reported_by_its_first_record() -> None:
     """R04 R10: the stream comes again from there, and nothing of the document is lost."""
     enqueue = make_enqueue(RefusingQueues(MovableClock(), {"b"}), ForgetfulLedger())
@@ -135,7 +174,9 @@ def test_record_without_a_usable_key_is_recorded_and_blocks_nothing() -> None:
     table = pipeline.tables["articles"]
     table.put({"id": "a", "body": "bad"})
     table.put({"id": "b", "body": "good"})
-    table.stream[0]["dynamodb"]["Keys"] = {"other": {"S": "a"}}
+    table.put({"id": "c", "body": "bad too"})
+    for record in (table.stream[0], table.stream[2]):
+        record["dynamodb"]["Keys"] = {"other": {"S": "a"}}
 
     failed = pipeline.deliver(table.stream)
 
@@ -146,7 +187,8 @@ def test_record_without_a_usable_key_is_recorded_and_blocks_nothing() -> None:
         Status.FAILED,
         "the item's key has ['other'], the source is configured with ['id']",
     )
-    assert pipeline.telemetry.metrics["ChangesRejected"] == 1
+    assert pipeline.row("stream record event-3", source="articles") is not None
+    assert pipeline.telemetry.metrics["ChangesRejected"] == 2
     assert pipeline.queues.depth("default/normal") == 1
 
 

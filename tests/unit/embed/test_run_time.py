@@ -1,0 +1,43 @@
+"""How a run divides its time."""
+
+import pytest
+
+from functions.embed.run_time import RunTime
+
+
+def run(left: float, total: float) -> RunTime:
+    return RunTime(lambda: left, total)
+
+
+@pytest.mark.parametrize(
+    ("total", "finish", "asking", "shortest"), [(120, 20, 30, 5), (36, 12, 9, 3)]
+)
+def test_short_run_is_divided_as_a_long_one_is(
+    total: float, finish: float, asking: float, shortest: float
+) -> None:
+    """R09: what stays for the end, how long a request may take, and the shortest worth sending."""
+    time = run(total, total)
+
+    assert (time.finish_seconds, time.request_seconds) == (finish, asking)
+    assert not time.is_too_short(shortest)
+    assert time.is_too_short(shortest - 0.01)
+
+
+@pytest.mark.parametrize(("left", "round_", "parcel"), [(35, True, True), (34.9, False, True)])
+def test_nothing_is_begun_without_the_time_for_it(left: float, round_: bool, parcel: bool) -> None:
+    """R09: a round needs half a request and the end, a parcel less."""
+    assert (run(left, 120).has_a_round, run(left, 120).has_a_parcel) == (round_, parcel)
+
+
+@pytest.mark.parametrize(("left", "fits"), [(14, True), (13.9, False)])
+def test_parcel_needs_a_bulk_request_and_what_follows(left: float, fits: bool) -> None:
+    """R09: else its documents are stashed."""
+    assert run(left, 120).has_a_parcel is fits
+
+
+@pytest.mark.parametrize(
+    ("patience", "left", "seconds"), [(0, 120, 30), (1, 120, 60), (2, 120, 100), (0, 40, 20)]
+)
+def test_timeout_doubles_within_what_is_left(patience: int, left: float, seconds: float) -> None:
+    """R22: the end of the run is kept free."""
+    assert run(left, 120).timeout_seconds(patience) == seconds
