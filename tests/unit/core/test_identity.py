@@ -8,6 +8,7 @@ from functions.core.identity import (
     DocumentId,
     MalformedKeyError,
     deduplication_id,
+    digest,
     document_id,
     entry_id,
     message_group,
@@ -45,7 +46,7 @@ def test_single_key_is_the_id_itself() -> None:
     [
         ({"other": {"S": "a"}}, r"\['other'\], the source is configured with \['id'\]"),
         ({}, r"the item's key has \[\]"),
-        ({"id": {"S": "\ud800"}}, "not valid Unicode"),
+        ({"id": {"S": "\ud800"}}, "^the item's key is not valid Unicode$"),
     ],
     ids=["other attribute", "no key", "half a surrogate pair"],
 )
@@ -70,6 +71,20 @@ def test_document_cannot_pose_as_a_hashed_one() -> None:
     posing = entry_id("articles", DocumentId(hashed.removeprefix("articles/")))
 
     assert posing != hashed
+
+
+def test_digest_stays_as_it_is() -> None:
+    """R11: it is in stored row keys and entry ids."""
+    expected = "a653838e75bd1f2a17c6c51ac487e2d611343e8ed2e669924ca7911e5c78ba65"
+
+    assert digest("articles", "a") == expected
+
+
+def test_documents_of_two_sources_are_two_groups() -> None:
+    """R04: one source's slow document does not delay another's of the same name."""
+    groups = {message_group(source, DocumentId("a")) for source in ("articles", "mails")}
+
+    assert len(groups) == 2
 
 
 def test_each_version_is_another_task() -> None:

@@ -24,13 +24,14 @@ def test_task_survives_the_queue_with_any_id(name: str) -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ("", "the body"),
-        ("hello", "the body"),
-        ("[]", "the body"),
-        ('{"version": "x"}', "target"),
-        (make_task().to_json().replace('"normal"', '"express"'), "lane"),
+        ("", "^the body: "),
+        ("hello", "^the body: "),
+        ("[]", "^the body: "),
+        ('{"version": "x"}', "^target: "),
+        (make_task().to_json().replace('"normal"', '"express"'), "^lane: "),
+        (make_task().to_json().replace('{"S":"a"}', '{"S":7}'), r"^key\.id\.S: "),
     ],
-    ids=["empty", "no JSON", "list", "fields missing", "unknown lane"],
+    ids=["empty", "no JSON", "list", "fields missing", "unknown lane", "wrong inside"],
 )
 def test_message_that_is_not_ours_is_refused(body: str, reason: str) -> None:
     """R10: a foreign message is recognised, by the field that is wrong."""

@@ -82,6 +82,13 @@ def test_requests_that_are_throttled_again_and_again_become_smaller(
     assert len(_packed(*pieces, max_tokens=80)) == requests
 
 
+def test_request_is_filled_to_its_last_token() -> None:
+    """R09: the first one as well as those after it."""
+    pieces = [Piece(str(number), "x", 50, number) for number in range(5)]
+
+    assert [len(request) for request in _packed(*pieces, max_tokens=100)] == [2, 2, 1]
+
+
 def test_inputs_are_counted() -> None:
     """R09: 2,048 inputs and not one more."""
     pieces = [Piece(str(number), "x", 1, number) for number in range(4097)]

@@ -36,8 +36,18 @@ def test_parcel_needs_a_bulk_request_and_what_follows(left: float, fits: bool) -
 
 
 @pytest.mark.parametrize(
-    ("patience", "left", "seconds"), [(0, 120, 30), (1, 120, 60), (2, 120, 100), (0, 40, 20)]
+    ("tokens", "patience", "left", "seconds"),
+    [
+        (0, 0, 120, 15),
+        (50_000, 0, 120, 30),
+        (50_000, 1, 120, 60),
+        (50_000, 2, 120, 100),
+        (100_000, 0, 120, 45),
+        (50_000, 0, 40, 20),
+    ],
 )
-def test_timeout_doubles_within_what_is_left(patience: int, left: float, seconds: float) -> None:
-    """R22: the end of the run is kept free."""
-    assert run(left, 120).timeout_seconds(patience) == seconds
+def test_timeout_grows_with_size_and_patience_within_what_is_left(
+    tokens: int, patience: int, left: float, seconds: float
+) -> None:
+    """R22: doubled for each timeout before; the end of the run is kept free."""
+    assert run(left, 120).timeout_seconds(tokens, patience) == seconds

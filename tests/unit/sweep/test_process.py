@@ -43,6 +43,34 @@ def test_job_that_fails_keeps_no_other_from_running(world: World) -> None:
     assert world.telemetry.metrics["SweepRuns"] == 1
 
 
+@dataclass
+class Defective:
+    """A job with a defect."""
+
+    name: str = "bad"
+
+    def run(self, seconds_left: SecondsLeft) -> None:  # noqa: ARG002
+        raise ZeroDivisionError("secret")
+
+
+class LoggingTelemetry(MemoryTelemetry):
+    """Logs an unexpected error, as the deployed one does."""
+
+    def unexpected(self, error: Exception) -> None:
+        self.event("unexpected_error", error=type(error).__name__)
+
+
+def test_defect_of_a_job_is_named_without_its_text() -> None:
+    """R63: its message may hold a document's text."""
+    telemetry = LoggingTelemetry()
+
+    with pytest.raises(SweepError) as caught:
+        Sweep({"due": (Defective(),)}, telemetry, MovableClock()).run("due", lambda: 60.0)
+
+    assert str(caught.value) == "sweep due: bad: unexpected ZeroDivisionError, see the log"
+    assert telemetry.events[0] == ("unexpected_error", {"error": "ZeroDivisionError"})
+
+
 def test_event_without_a_job_is_refused(world: World) -> None:
     """R29: an event that was changed by hand does not pass in silence."""
     with pytest.raises(UnknownJobError, match="the event's job is 'du'; it is one of: due, m"):

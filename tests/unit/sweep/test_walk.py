@@ -12,6 +12,7 @@ from functions.core.ledger_row import Group
 from functions.core.ports import START, Cursor, Listed
 from functions.sweep.process import FINISH_SECONDS
 from functions.sweep.requeue import ROUND_ROWS
+from functions.sweep.walk import Walk
 from local.memory.ledger import MemoryLedger
 from tests.unit.sweep.world import World
 
@@ -69,6 +70,34 @@ def test_run_that_is_cut_off_goes_on_where_it_stopped(world: World) -> None:
     assert world.ledger.begun == [START, cursors[0], cursors[1]]
     world.run("due")
     assert world.telemetry.metrics["TasksRequeued"] == ROWS
+
+
+def test_only_what_is_due_is_listed(world: World) -> None:
+    """R29: a million rows that wait for their time cost nothing."""
+    assert isinstance(world.ledger, Sharded)
+    world.park("a", in_ms=1)
+
+    world.run("due")
+
+    assert world.ledger.yielded == []
+
+
+@pytest.mark.parametrize(("last", "rounds"), [(0.5, 1), (0.0, 0)])
+def test_round_is_begun_while_there_is_time(world: World, last: float, rounds: int) -> None:
+    """R29: and the next run begins with the first row of the round that was not."""
+    assert isinstance(world.ledger, Sharded)
+    for number in range(5):
+        world.park(f"d{number}")
+    time = iter([0.5] * 5)
+
+    found = Walk(world.ledger, world.cursors).rounds(
+        "job", Group.PARKED, due_ms=world.clock(), seconds_left=lambda: next(time, last)
+    )
+
+    assert [len(rows) for rows in found] == [5] * rounds
+    listed = world.ledger.yielded
+    assert len({one.cursor for one in listed}) > 1
+    assert world.cursors.read("job") == (START if rounds else listed[0].cursor)
 
 
 def test_run_without_time_does_nothing(world: World) -> None:

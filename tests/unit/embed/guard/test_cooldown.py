@@ -122,6 +122,53 @@ def test_answer_to_a_question_from_before_ends_no_cooldown(worker: Worker) -> No
     assert worker.control.read("default").cooldown.throttles == 1
 
 
+def test_worker_asks_as_soon_as_the_cooldown_is_over(worker: Worker) -> None:
+    """R23: with a claim that outlives its request by five seconds."""
+    worker.control.cool("default", until_ms=NOW_MS, after=0)
+    claims = []
+
+    class Looking(Scripted):
+        def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+            claims.append(worker.control.read("default").cooldown.claimed_until_ms)
+            return super().embed(texts, timeout_seconds=timeout_seconds)
+
+    worker.embedder = Looking(worker.clock)
+    worker.ask()
+
+    assert worker.embedder.asked == [(0, 30.0)]
+    assert claims == [NOW_MS + 35_000]
+
+
+@pytest.mark.parametrize(("until_ms", "asked_ms"), [(-5_000, 1_500), (0, 1_500), (500, 1_000)])
+def test_worker_looks_again_while_another_has_the_claim(
+    worker: Worker, until_ms: int, asked_ms: int
+) -> None:
+    """R23: not before the cooldown is over, and then every second, with a random part."""
+    cooldown = Cooldown(NOW_MS + until_ms, throttles=1, claimed_until_ms=NOW_MS + 60_000)
+    worker.control.items["default"] = Control(cooldown=cooldown)
+    worker.meanwhile = worker.control.items.clear
+
+    worker.ask()
+
+    assert [ms for ms, _ in worker.embedder.asked] == [asked_ms]
+
+
+def test_claim_ends_with_the_cooldown(worker: Worker) -> None:
+    """R23: the next cooldown needs a claim of its own."""
+    worker.control.cool("default", until_ms=NOW_MS - 1, after=0)
+    worker.ask()
+
+    class Late(Scripted):
+        def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+            worker.control.cool("default", until_ms=worker.clock() + 30_000, after=0)
+            return super().embed(texts, timeout_seconds=timeout_seconds)
+
+    worker.embedder = Late(worker.clock)
+    worker.ask()
+
+    assert worker.control.read("default").cooldown.throttles == 1
+
+
 def test_throttled_worker_has_no_claim_any_more(worker: Worker) -> None:
     """R23: its next answer to a question from before ends no cooldown of the others."""
     worker.answer(TOO_FAST)

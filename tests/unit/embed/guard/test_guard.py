@@ -47,6 +47,17 @@ def test_what_the_provider_still_takes_is_heeded(worker: Worker) -> None:
     assert [round(ms / 1000) for ms, _ in worker.embedder.asked] == [0, 10]
 
 
+def test_pace_of_the_settings_counts_what_the_last_request_took() -> None:
+    """R23: by the provider's own count; half a second is waited for, too."""
+    worker = Worker(tokens_per_minute=8_400, workers=10)
+
+    for _ in range(3):
+        worker.ask()
+
+    # Seven tokens of each answer are half a second of this worker's share, and a twentieth more.
+    assert [ms for ms, _ in worker.embedder.asked] == [0, 525, 1050]
+
+
 def test_time_spent_waiting_is_counted(worker: Worker) -> None:
     """R23 R61: all waits of a run together, in milliseconds."""
     worker.answer(replace(ANSWER, allowance=Allowance(Budget(0, 600.0, 60))))
@@ -67,6 +78,7 @@ def test_pace_that_does_not_fit_into_the_run_is_told(worker: Worker) -> None:
     failure = worker.ask_in_vain()
 
     assert failure.kind is FailureKind.THROTTLED
+    assert failure.message == "what the provider takes in a minute is used up"
     assert failure.retry_after_seconds == pytest.approx(600 - worker.seconds)
 
 
