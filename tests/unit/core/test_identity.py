@@ -64,6 +64,14 @@ def test_ids_of_the_longest_key_fit_every_limit() -> None:
     assert len(deduplication_id(row_key("default", "articles", LONG), 1)) <= 128
 
 
+@pytest.mark.parametrize(("more", "is_plain"), [(0, True), (1, False)])
+def test_id_is_readable_up_to_the_limit(more: int, is_plain: bool) -> None:
+    """R11: a hash only where it must be."""
+    name = DocumentId("x" * (512 - len("articles/") + more))
+
+    assert (entry_id("articles", name) == f"articles/{name}") is is_plain
+
+
 def test_document_cannot_pose_as_a_hashed_one() -> None:
     """R11: the hash of a long id is no other document's id."""
     hashed = entry_id("articles", LONG)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from functions.core.identity import DocumentId
 from functions.core.lane import Lane, faster
 from functions.core.task import MalformedTaskError, parse_task
-from tests.builders import make_task
+from tests.builders import NOW_MS, make_task
 
 
 @given(name=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=100))
@@ -41,13 +41,13 @@ def test_message_that_is_not_ours_is_refused(body: str, reason: str) -> None:
 
 def test_task_holds_no_text() -> None:
     """R63: what a queue carries can be logged: ids only."""
-    assert set(make_task().log_fields()) == {
-        "target",
-        "source",
-        "document_id",
-        "version",
-        "lane",
-        "trace_id",
+    assert make_task(trace_id="1-abc").log_fields() == {
+        "target": "default",
+        "source": "articles",
+        "document_id": "a",
+        "version": NOW_MS,
+        "lane": "normal",
+        "trace_id": "1-abc",
     }
 
 

@@ -125,6 +125,12 @@ def test_boundaries_are_those_of_this_hash_scheme(
     )
 
 
+@pytest.mark.parametrize(("size", "tokens"), [(32, 32), (33, 9)])
+def test_bytes_of_a_short_text_are_its_tokens(size: int, tokens: int) -> None:
+    """R09: counting them is good enough, and no question to the splitter."""
+    assert count_tokens("word " * 6 + "x" * (size - 30), most=100) == tokens
+
+
 def lines(pattern: str, size: int = 10) -> list[str]:
     """Make lines of so many bytes, each with its end: b is a boundary, n is none."""
     numbers = random.Random(7)

@@ -8,7 +8,7 @@ from functions.core.breaker import Breaker, Circuit
 from functions.core.failure import FailureKind
 from functions.core.ports import Allowance, Budget
 from tests.builders import NOW_MS
-from tests.unit.embed.guard.worker import ANSWER, NO_KEY, RUN_SECONDS, Worker
+from tests.unit.embed.guard.worker import ANSWER, DOWN, NO_KEY, RUN_SECONDS, Worker
 
 
 @pytest.fixture
@@ -116,7 +116,12 @@ def test_open_breaker_is_waited_out(worker: Worker) -> None:
 
 @pytest.mark.parametrize(
     ("state", "due_ms", "left"),
-    [(Circuit.OPEN, NOW_MS + 200_000, 105.0), (Circuit.PAUSED, 0, None)],
+    [
+        (Circuit.OPEN, NOW_MS + 200_000, 105.0),
+        (Circuit.OPEN, NOW_MS + 95_500, 0.5),
+        (Circuit.OPEN, NOW_MS + 95_000, None),
+        (Circuit.PAUSED, 0, None),
+    ],
 )
 def test_breaker_that_stays_open_gives_the_batch_back(
     worker: Worker, state: Circuit, due_ms: int, left: float | None
@@ -131,6 +136,34 @@ def test_breaker_that_stays_open_gives_the_batch_back(
     assert failure.message == f"the provider's breaker is {state}: moving house"
     assert failure.retry_after_seconds == (left and pytest.approx(left))
     assert not failure.kind.spends_attempt
+
+
+def test_open_breaker_is_looked_at_every_second_or_two(worker: Worker) -> None:
+    """R25: with a random part, so that the workers do not look together."""
+    worker.set_provider(Breaker(Circuit.OPEN, "down", NOW_MS, due_ms=NOW_MS + 30_000))
+    looked = []
+
+    def look() -> None:
+        looked.append(worker.seconds)
+        if len(looked) == 3:
+            worker.set_provider(Breaker())
+
+    worker.meanwhile = look
+    worker.ask()
+
+    assert looked[:3] == [1.5, 3.0, 4.5]
+
+
+def test_request_that_failed_counts_for_the_pace() -> None:
+    """R23: by what was asked for, as no answer says what it took."""
+    worker = Worker(tokens_per_minute=600, workers=10)
+    worker.answer(DOWN, ANSWER)
+    worker.ask_in_vain()
+
+    worker.ask()
+
+    [(first, _), (second, _)] = worker.embedder.asked
+    assert (first, second > 0) == (0, True)
 
 
 def test_short_run_is_divided_as_a_long_one_is(worker: Worker) -> None:

@@ -102,6 +102,15 @@ def test_item_is_read_at_most_every_two_seconds(worker: Worker) -> None:
     assert (before, shared.now().provider) == (Breaker(), OPEN)
 
 
+def test_item_is_read_once_in_a_millisecond(worker: Worker) -> None:
+    """R25: the first request of a run and its check of the index share a read."""
+    shared = view_of(worker)
+    shared.now()
+    worker.set_provider(OPEN)
+
+    assert shared.now().provider == Breaker()
+
+
 def test_forgotten_item_is_read_at_once(worker: Worker) -> None:
     """R23: after a wait for another worker's request, its result is seen."""
     shared = view_of(worker)

@@ -117,14 +117,33 @@ def test_many_failures_are_told_before_the_breaker_opens(worker: Worker) -> None
     assert (before, worker.guard.tally.is_failing) == (False, True)
 
 
-def test_failures_of_the_other_workers_are_heard_of(worker: Worker) -> None:
+@pytest.mark.parametrize(("successes", "failing"), [(70, True), (110, False)])
+def test_failures_of_the_other_workers_are_heard_of(
+    worker: Worker, successes: int, failing: bool
+) -> None:
     """R26: by the item, and only of this window."""
     window_ms = NOW_MS - NOW_MS % 60_000
-    worker.control.count("default", Part.INDEX, window_ms=window_ms, successes=70, failures=30)
+    worker.control.count(
+        "default", Part.INDEX, window_ms=window_ms, successes=successes, failures=30
+    )
     worker.ask()
     now = worker.guard.tally.is_failing
 
     worker.clock.advance(61)
     worker.ask()
 
-    assert (now, worker.guard.tally.is_failing) == (True, False)
+    assert (now, worker.guard.tally.is_failing) == (failing, False)
+
+
+def test_successes_of_a_window_before_count_no_more(worker: Worker) -> None:
+    """R26: three of twelve is failing, whatever was before."""
+    worker.control.count(
+        "default", Part.PROVIDER, window_ms=NOW_MS - 120_000, successes=500, failures=1
+    )
+    worker.answer(*[ANSWER] * 9, DOWN)
+    for _ in range(9):
+        worker.ask()
+
+    worker.ask_in_vain(times=3)
+
+    assert worker.guard.tally.is_failing
