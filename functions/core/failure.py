@@ -70,6 +70,7 @@ class Failure:
     kind: FailureKind
     message: str
     retry_after_seconds: float | None = None
+    is_asked: bool = True  # False: nothing was sent for it, others failed
 
 
 class FailureError(Exception):

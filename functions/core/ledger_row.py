@@ -54,6 +54,7 @@ class Progress:
     max_attempts: int = 0
     free_retries: int = 0  # failures that spent no attempt, since the last one that did
     provider_failures: int = 0  # provider errors and timeouts in a row, of those that did
+    throttles: int = 0  # runs that ended with its request throttled, since it failed otherwise
     receive_count: int = 0  # of the message that was worked last
     last_attempt_ms: int | None = None
     next_attempt_ms: int | None = None
@@ -125,16 +126,9 @@ class LedgerRow:
     @property
     def timeouts(self) -> int:
         """Count how often in a row the provider did not answer in time for this change."""
-        return min(self._in_a_row(FailureKind.TIMEOUT), self.progress.attempts)
-
-    @property
-    def throttles(self) -> int:
-        """Count how many runs in a row ended because the provider throttled."""
-        return min(self._in_a_row(FailureKind.THROTTLED), self.progress.free_retries)
-
-    def _in_a_row(self, kind: FailureKind) -> int:
         kinds = [error.kind for error in reversed(self.errors)]
-        return len(list(takewhile(lambda one: one is kind, kinds)))
+        trailing = len(list(takewhile(lambda kind: kind is FailureKind.TIMEOUT, kinds)))
+        return min(trailing, self.progress.attempts)
 
     @property
     def is_healing(self) -> bool:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from functions.core.change import Change, Operation, Rejected
-from functions.core.failure import Failure, Part
+from functions.core.failure import Failure, FailureKind, Part
 from functions.core.identity import DocumentId
 from functions.core.lane import Lane
 from functions.core.ledger_row import (
@@ -156,15 +156,14 @@ def record_failure(row: LedgerRow, failure: Failure, *, now_ms: int) -> LedgerRo
         row.progress,
         attempts=row.progress.attempts + spends,
         free_retries=0 if spends else row.progress.free_retries + 1,
-        provider_failures=_provider_failures(row, failure),
     )
+    if failure.kind.traits.breaker is Part.PROVIDER:
+        progress = replace(progress, provider_failures=progress.provider_failures + 1)
+    elif failure.kind is FailureKind.THROTTLED:
+        progress = replace(progress, throttles=progress.throttles + failure.is_asked)
+    elif spends:
+        progress = replace(progress, provider_failures=0, throttles=0)
     return replace(_with_error(row, failure, now_ms), progress=progress)
-
-
-def _provider_failures(row: LedgerRow, failure: Failure) -> int:
-    if not failure.kind.spends_attempt:
-        return row.progress.provider_failures
-    return row.progress.provider_failures + 1 if failure.kind.traits.breaker is Part.PROVIDER else 0
 
 
 def settle(row: LedgerRow, step: Step, *, content_hash: str | None, now_ms: int) -> LedgerRow:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 # A document above this has requests of its own: the others need not wait for it.
 LARGEST_SHARING_TOKENS = 8192
-# After so many throttled runs in a row, requests for a document are a quarter of what they were.
+# After so many runs that were throttled a document has requests of its own, and after so many
+# more these are an eighth of what they were: they may be above what the provider takes at once.
 THROTTLES_PER_STEP = 3
 
 
@@ -14,18 +15,23 @@ THROTTLES_PER_STEP = 3
 class Past:
     """How the provider has answered for a document before."""
 
-    is_isolated: bool = False  # it may be the cause of failures: it has requests of its own
+    has_failed_often: bool = False
     timeouts: int = 0  # in a row
-    throttles: int = 0  # in a row
+    throttles: int = 0
 
     @property
     def is_throttled_often(self) -> bool:
         return self.throttles >= THROTTLES_PER_STEP
 
     @property
-    def share(self) -> int:
-        """The part of a full request that it gets."""
-        return 1 << 2 * (self.throttles // THROTTLES_PER_STEP)
+    def is_isolated(self) -> bool:
+        """Tell whether it may be the cause of failures: it has requests of its own then."""
+        return self.has_failed_often or self.is_throttled_often
+
+    @property
+    def parts(self) -> int:
+        """The number of requests into which its own is split."""
+        return 1 << 3 * max(self.throttles // THROTTLES_PER_STEP - 1, 0)
 
 
 NO_PAST = Past()
@@ -50,20 +56,18 @@ def pack(pieces: Sequence[Piece], *, max_tokens: int, max_inputs: int) -> list[l
     sizes: Counter[int] = Counter()
     for piece in pieces:
         sizes[piece.document] += piece.tokens
-    shared: dict[int, list[Piece]] = {}
+    shared: list[Piece] = []
     own: dict[int, list[Piece]] = {}
     for piece in pieces:
         if piece.past.is_isolated or sizes[piece.document] > LARGEST_SHARING_TOKENS:
             own.setdefault(piece.document, []).append(piece)
         else:
-            shared.setdefault(piece.past.share, []).append(piece)
-    groups = [shared[share] for share in sorted(shared)]
-    groups += sorted(own.values(), key=lambda mine: (*_risk(mine[0]), sizes[mine[0].document]))
-    return [
-        request
-        for group in groups
-        for request in _fill(group, max(max_tokens // group[0].past.share, 1), max_inputs)
-    ]
+            shared.append(piece)
+    requests = _fill(shared, max_tokens, max_inputs)
+    for mine in sorted(own.values(), key=lambda mine: (*_risk(mine[0]), sizes[mine[0].document])):
+        part_tokens = -(-sizes[mine[0].document] // mine[0].past.parts)
+        requests += _fill(mine, min(max_tokens, part_tokens), max_inputs)
+    return requests
 
 
 def halves(pieces: Sequence[Piece]) -> tuple[list[Piece], list[Piece]]:

@@ -178,9 +178,9 @@ def _past(row: LedgerRow) -> Past:
     # On its last attempt after one, too: another document of the request may be the cause.
     is_last = progress.attempts + 1 >= progress.max_attempts
     return Past(
-        is_isolated=progress.provider_failures >= (1 if is_last else ISOLATED_AFTER),
+        has_failed_often=progress.provider_failures >= (1 if is_last else ISOLATED_AFTER),
         timeouts=row.timeouts,
-        throttles=row.throttles,
+        throttles=progress.throttles,
     )
 
 

@@ -124,8 +124,8 @@ class _Purchase:
                 return
 
     def _ask(self, request: Sequence[Piece]) -> Outcome:
-        """Send a request; find out whether it may have failed for what is in it."""
-        if _is_throttled_often(request) and (doubt := self._doubt()):
+        """Send a request; before one is judged by its failure, a harmless text must have passed."""
+        if request[0].past.is_isolated and (doubt := self._doubt()):
             return _unanswered(Outcome(request, is_sent=False), doubt)
         outcome = self._send(request)
         if outcome.is_in_question and (doubt := self._doubt()):
@@ -167,7 +167,8 @@ class _Purchase:
         """Tell whether to send nothing more; what was not sent fails only if its lane stops."""
         if failure.kind.traits.stops_lane:
             stopped = [piece for request in waiting for piece in request]
-            self.outcomes.append(Outcome(stopped, failure=failure, is_sent=False))
+            waits = replace(failure, is_asked=False)
+            self.outcomes.append(Outcome(stopped, failure=waits, is_sent=False))
             return True
         is_down = failure is self.cause and failure.kind.traits.breaker is Part.PROVIDER
         return is_down or failure is NO_TIME
@@ -189,11 +190,6 @@ class _Purchase:
         return failed >= REJECTED_CHUNKS and not any(one.has_passed for one in mine)
 
 
-def _is_throttled_often(request: Sequence[Piece]) -> bool:
-    """Tell whether one text is throttled in run after run: are others, too?"""
-    return len(request) == 1 and request[0].past.is_throttled_often
-
-
 def _unanswered(outcome: Outcome, doubt: Failure) -> Outcome:
     """Let a request fail with what a harmless text fails with; without time nothing is known."""
     pieces = () if doubt is NO_TIME else outcome.pieces
@@ -206,7 +202,7 @@ def _judged(outcome: Outcome) -> Outcome:
     failure = outcome.failure
     if failure is None or failure.kind is not FailureKind.THROTTLED:
         return outcome
-    if not _is_throttled_often(outcome.pieces):
+    if len(outcome.pieces) > 1 or not outcome.pieces[0].past.is_throttled_often:
         return outcome
     message = f"the provider throttles this text, but takes another one: {failure.message}"
     return replace(outcome, failure=Failure(FailureKind.PROVIDER_ERROR, message))

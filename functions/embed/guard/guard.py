@@ -155,7 +155,7 @@ class Guard:
         message = "what the provider takes in a minute is used up"
         self._waiting.sleep(
             left * (1 + 0.1 * self._jitter()),
-            Failure(FailureKind.THROTTLED, message, left),
+            Failure(FailureKind.THROTTLED, message, left, is_asked=False),
             least_seconds=self._waiting.shortest_seconds,
         )
         return True
@@ -179,6 +179,7 @@ class Guard:
                 FailureKind.THROTTLED,
                 f"throttled {cooldown.throttles} times in a row: all workers wait",
                 max((due_ms - now_ms) / 1000, SPREAD_SECONDS),
+                is_asked=False,
             ),
             least_seconds=self._waiting.shortest_seconds,
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult
 from functions.core.failure import (
@@ -33,9 +34,9 @@ class GuardedEmbedder:
     def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
         """Return a vector or a failure per text, or raise the failure of the whole request."""
         tokens = sum(len(text.encode()) for text in texts) // self.limits.bytes_per_token
-        throttles = 0
+        throttled: list[Failure] = []
         while True:
-            timeout = self._guard.enter_provider(tokens, timeout_seconds)
+            timeout = self._enter(tokens, timeout_seconds, throttled)
             try:
                 answer = self._embedder.embed(texts, timeout_seconds=timeout)
             except FailureError as error:
@@ -43,13 +44,25 @@ class GuardedEmbedder:
                     self._guard.failed(Part.PROVIDER, error.failure)
                     raise
                 self._guard.throttled(error.failure)
-                throttles += 1
-                if len(texts) > 1 and throttles == THROTTLES_BEFORE_HALVING:
+                throttled.append(error.failure)
+                if len(texts) > 1 and len(throttled) == THROTTLES_BEFORE_HALVING:
                     # It may be above what the provider takes at once: then no waiting helps.
                     raise TooLargeRequestError(error.failure) from error
             else:
                 self._guard.answered(answer)
                 return answer
+
+    def _enter(self, tokens: int, timeout_seconds: float, throttled: Sequence[Failure]) -> float:
+        try:
+            return self._guard.enter_provider(tokens, timeout_seconds)
+        except FailureError as error:
+            waits = error.failure
+            if not throttled or waits.kind is not FailureKind.THROTTLED:
+                raise
+            # This request was asked, and not only others.
+            raise FailureError(
+                replace(waits, message=throttled[-1].message, is_asked=True)
+            ) from error
 
 
 class GuardedIndex:

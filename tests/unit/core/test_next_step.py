@@ -166,6 +166,7 @@ def test_attempts_are_cut_while_most_requests_fail() -> None:
         (FailureKind.PROVIDER_ERROR, 7.5, RetryAfter(7.5)),
         (FailureKind.PROVIDER_ERROR, 0.5, RetryAfter(2)),
         (FailureKind.PROVIDER_ERROR, 500.0, Park(500.0)),
+        (FailureKind.PROVIDER_ERROR, 86_400.0, Park(900.0)),
         (FailureKind.PROVIDER_ERROR, PLAIN.max_hide_seconds, RetryAfter(PLAIN.max_hide_seconds)),
         (FailureKind.INDEX_BUSY, 9.0, RetryAfter(9.0)),
         (FailureKind.THROTTLED, 9.0, Park(9.0)),
@@ -177,6 +178,15 @@ def test_attempts_are_cut_while_most_requests_fail() -> None:
 def test_retry_after_is_the_least_delay(kind: FailureKind, asked: float | None, step: Step) -> None:
     """R23: who was asked says when; throttled and paused work leaves the queue meanwhile."""
     assert step_after(Failure(kind, "x", asked)) == step
+
+
+def test_healing_waits_as_long_as_the_provider_asks() -> None:
+    """R23 R30: but for a quarter of an hour at most."""
+    asked = [Failure(FailureKind.PROVIDER_ERROR, "503", seconds) for seconds in (30, 300, 86_400)]
+
+    steps = [step_after(failure, attempts=5) for failure in asked]
+
+    assert [step.delay_seconds for step in steps if isinstance(step, Heal)] == [60, 300, 900]
 
 
 @pytest.mark.parametrize(

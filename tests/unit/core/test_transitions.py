@@ -52,6 +52,7 @@ FULL = replace(
         max_attempts=5,
         free_retries=3,
         provider_failures=2,
+        throttles=1,
         receive_count=2,
         last_attempt_ms=NOW_MS - 5,
         next_attempt_ms=NOW_MS + 5,
@@ -187,27 +188,31 @@ def test_handed_back_row_waits_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "attempts", "free_retries", "provider_failures"),
+    ("failure", "counts"),
     [
-        (FailureKind.TIMEOUT, 5, 0, 3),
-        (FailureKind.PROVIDER_ERROR, 5, 0, 3),
-        (FailureKind.RESOURCE, 5, 0, 0),
-        (FailureKind.THROTTLED, 4, 4, 2),
+        (Failure(FailureKind.TIMEOUT, "why"), (5, 0, 3, 1)),
+        (Failure(FailureKind.PROVIDER_ERROR, "why"), (5, 0, 3, 1)),
+        (Failure(FailureKind.RESOURCE, "why"), (5, 0, 0, 0)),
+        (Failure(FailureKind.NO_TIME, "why"), (4, 4, 2, 1)),
+        (Failure(FailureKind.THROTTLED, "why"), (4, 4, 2, 2)),
+        (Failure(FailureKind.THROTTLED, "why", is_asked=False), (4, 4, 2, 1)),
     ],
-    ids=["timeout", "provider error", "another failure", "is a free retry"],
+    ids=["timeout", "provider error", "another", "a free retry", "throttled", "others throttled"],
 )
 def test_failure_is_counted_as_its_kind_says(
-    kind: FailureKind, attempts: int, free_retries: int, provider_failures: int
+    failure: Failure, counts: tuple[int, int, int, int]
 ) -> None:
     """R23 R24 R28: and in the history."""
-    row = record_failure(FULL, Failure(kind, "why"), now_ms=LATER_MS)
+    row = record_failure(FULL, failure, now_ms=LATER_MS)
 
+    attempts, free_retries, provider_failures, throttles = counts
     assert row == changed(
         FULL,
         attempts=attempts,
         free_retries=free_retries,
         provider_failures=provider_failures,
-        errors=(ERROR, ErrorRecord(LATER_MS, kind, "why")),
+        throttles=throttles,
+        errors=(ERROR, ErrorRecord(LATER_MS, failure.kind, "why")),
     )
 
 

@@ -62,24 +62,24 @@ def test_small_documents_wait_for_no_large_one() -> None:
 def test_isolated_document_has_requests_of_its_own() -> None:
     """R10 R26: after the others, and the one that took the longest last."""
     pieces = [
-        Piece("slow", "x", 10, 0, Past(is_isolated=True, timeouts=2)),
-        Piece("failed", "x", 10, 1, Past(is_isolated=True)),
-        Piece("failed, too", "x", 10, 2, Past(is_isolated=True)),
+        Piece("slow", "x", 10, 0, Past(has_failed_often=True, timeouts=2)),
+        Piece("failed", "x", 10, 1, Past(has_failed_often=True)),
+        Piece("throttled", "x", 10, 2, Past(throttles=3)),
         Piece("first", "x", 10, 3),
         Piece("second", "x", 10, 4),
     ]
 
-    assert _packed(*pieces) == [["first", "second"], ["failed"], ["failed, too"], ["slow"]]
+    assert _packed(*pieces) == [["first", "second"], ["failed"], ["throttled"], ["slow"]]
 
 
-@pytest.mark.parametrize(("throttles", "requests"), [(2, 1), (3, 4), (6, 8)])
+@pytest.mark.parametrize(("throttles", "requests"), [(2, 1), (3, 1), (6, 8), (9, 64), (90, 64)])
 def test_requests_that_are_throttled_again_and_again_become_smaller(
     throttles: int, requests: int
 ) -> None:
     """R23: one above what the provider takes at once would be throttled for ever."""
-    pieces = [Piece(str(n), "x", 10, n, Past(throttles=throttles)) for n in range(8)]
+    pieces = [Piece(str(n), "x", 10, 0, Past(throttles=throttles)) for n in range(64)]
 
-    assert len(_packed(*pieces, max_tokens=80)) == requests
+    assert len(_packed(*pieces)) == requests
 
 
 def test_request_is_filled_to_its_last_token() -> None:

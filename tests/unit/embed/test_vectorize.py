@@ -225,3 +225,95 @@ def test_timeout_follows_the_size_and_the_timeouts_before(
     vectorize([piece], embedder, Buying(300_000), RunTime(lambda: 120, 120))
 
     assert embedder.timeout_seconds == seconds
+
+
+def test_refused_batch_is_not_halved_before_a_harmless_text_has_passed() -> None:
+    """R24: a wrong setting costs two requests, and not two for each document."""
+    embedder = FakeEmbedder(always=RefusedRequestError(REFUSED))
+
+    bought = buy(embedder, *[f"text {n}" for n in range(64)])
+
+    assert embedder.asked == 2
+    assert {failure.kind for failure in bought.failed.values()} == {FailureKind.CONFIGURATION}
+
+
+def test_harmless_text_that_is_too_large_is_a_wrong_setting() -> None:
+    """R24: a proxy that answers 413 to everything rejects no document."""
+    bought = buy(FakeEmbedder(always=TooLargeRequestError(REFUSED)), "one", "two")
+
+    assert {failure.kind for failure in bought.failed.values()} == {FailureKind.CONFIGURATION}
+    assert bought.cause is not None
+
+
+def test_without_time_for_a_harmless_text_no_document_is_judged() -> None:
+    """R24 R35: they are handed back."""
+    left = [120.0]
+    embedder = PickyEmbedder()
+    embedder.meanwhile = lambda: left.__setitem__(0, 20.0)
+
+    bought = vectorize(
+        pieces("poison", "good"), embedder, Buying(100), RunTime(lambda: left[0], 120)
+    )
+
+    assert (bought.paid, bought.failed, bought.cause) == ({}, {}, None)
+    assert bought.requests == 1
+
+
+def test_good_vectors_of_an_answer_are_kept_and_paid() -> None:
+    """R10 R13: a wrong one is the failure of its own piece."""
+
+    class Wrong(FakeEmbedder):
+        def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+            good = super().embed(texts, timeout_seconds=timeout_seconds)
+            return Embedded([good.results[0], BROKEN, good.results[2]], 30)
+
+    bought = buy(Wrong(), "one", "two", "three")
+
+    assert (sorted(bought.paid), bought.failed) == (["0", "2"], {"1": BROKEN})
+    assert bought.tokens == {"0": 10, "1": 10, "2": 10}
+
+
+def isolated(*texts: str, document: int = 0) -> list[Piece]:
+    past = Past(has_failed_often=True)
+    return [Piece(f"{document}/{n}", text, 10, document, past) for n, text in enumerate(texts)]
+
+
+def test_chunk_for_which_the_provider_fails_is_found_in_its_document() -> None:
+    """R27: once the document has requests of its own, which are halved."""
+    chunks = isolated("one", "two", "broken", "four")
+
+    bought = vectorize(chunks, PickyEmbedder(), Buying(1000), RunTime(lambda: 60, 120))
+
+    assert sorted(bought.paid) == ["0/0", "0/1", "0/3"]
+    assert bought.failed == {"0/2": BROKEN}
+    assert bought.judged == 3
+
+
+def test_isolated_documents_are_left_alone_while_the_provider_is_down() -> None:
+    """R25 R35: a harmless text fails, too; nothing else is asked, and no other one fails."""
+    embedder = FakeEmbedder(always=FailureError(BROKEN))
+    chunks = [*isolated("a", document=0), *isolated("b", document=1)]
+
+    bought = vectorize(chunks, embedder, Buying(1000), RunTime(lambda: 60, 120))
+
+    assert (embedder.asked, bought.failed) == (1, {"0/0": BROKEN})
+    assert (bought.judged, bought.cause) == (0, BROKEN)
+
+
+@pytest.mark.parametrize(("throttles", "kind"), [(2, "throttled"), (3, "provider_error")])
+def test_text_that_is_throttled_while_another_passes_spends_attempts(
+    throttles: int, kind: str
+) -> None:
+    """R23 R35: after three such runs; a text that is throttled with all others never does."""
+    piece = Piece("0", "busy", 10, 0, Past(throttles=throttles))
+
+    bought = vectorize([piece], PickyEmbedder(), Buying(1000), RunTime(lambda: 60, 120))
+
+    assert bought.failed["0"].kind == kind
+
+
+def test_what_was_not_asked_is_not_throttled_itself() -> None:
+    """R23: only the document whose request was throttled counts that."""
+    bought = buy(PickyEmbedder(), "busy", "two", max_tokens=10)
+
+    assert [bought.failed[name].is_asked for name in ("0", "1")] == [True, False]

@@ -7,7 +7,12 @@ import pytest
 
 from functions.core.breaker import Breaker
 from functions.core.control import Control, Cooldown
-from functions.core.failure import Failure, FailureKind, RefusedRequestError
+from functions.core.failure import (
+    Failure,
+    FailureKind,
+    RefusedRequestError,
+    TooLargeRequestError,
+)
 from functions.core.ports import Embedded
 from tests.builders import NOW_MS
 from tests.unit.embed.guard.worker import (
@@ -199,3 +204,40 @@ def test_throttled_worker_waits_alone_while_the_item_is_unreadable(worker: Worke
 
     asked = [ms / 1000 for ms, _ in worker.embedder.asked]
     assert asked == pytest.approx([0, 1.5, 4, 8.5])
+
+
+@pytest.mark.parametrize(("texts", "asked"), [(["one", "two"], 3), (["one"], 4)])
+def test_request_that_is_throttled_three_times_in_a_row_is_to_be_split(
+    worker: Worker, texts: list[str], asked: int
+) -> None:
+    """R23: it may be above what the provider takes at once; one text has nothing to split."""
+    worker.answer(*[replace(TOO_FAST, retry_after_seconds=1.0)] * 3, ANSWER)
+
+    if len(texts) > 1:
+        with pytest.raises(TooLargeRequestError):
+            worker.guarded.embed(texts, timeout_seconds=10)
+    else:
+        worker.guarded.embed(texts, timeout_seconds=10)
+
+    assert len(worker.embedder.asked) == asked
+
+
+def test_run_that_ends_while_it_waits_says_whose_request_was_throttled(worker: Worker) -> None:
+    """R23: only a request that was asked counts as throttled itself."""
+    worker.answer(replace(TOO_FAST, retry_after_seconds=300.0))
+
+    own, other = worker.ask_in_vain(), worker.ask_in_vain()
+
+    assert (own.is_asked, own.message) == (True, TOO_FAST.message)
+    assert not other.is_asked
+
+
+def test_busy_provider_is_left_alone_as_long_as_it_asks(worker: Worker) -> None:
+    """R23: Retry-After of a 503 is for all workers, too."""
+    worker.answer(replace(DOWN, retry_after_seconds=30.0), ANSWER)
+
+    worker.ask_in_vain()
+    worker.ask()
+
+    [(first_ms, _), (second_ms, _)] = worker.embedder.asked
+    assert 30_000 <= second_ms - first_ms <= 32_000

@@ -176,3 +176,14 @@ def test_short_run_is_divided_as_a_long_one_is(worker: Worker) -> None:
     [(asked_ms, timeout)] = worker.embedder.asked
     assert 2_000 <= asked_ms <= 3_500
     assert timeout == pytest.approx(4.0 - asked_ms / 1000)
+
+
+@pytest.mark.parametrize(("told", "packed"), [(None, 300_000), (5000, 5000), (399, 300_000)])
+def test_limit_of_the_headers_is_that_of_a_request(
+    worker: Worker, told: int | None, packed: int
+) -> None:
+    """R09 R23: a request above it would be throttled for ever; below one chunk it is none."""
+    worker.answer(replace(ANSWER, allowance=Allowance(tokens=Budget(0, 60, told))))
+    worker.ask()
+
+    assert worker.guarded.limits.tokens_per_request == packed

@@ -4,6 +4,7 @@ import pytest
 
 from functions.core.breaker import Breaker, Circuit, Timing, reopening
 from functions.core.failure import Failure, FailureKind, Part, RefusedRequestError
+from functions.core.ports import Embedded
 from functions.core.settings import BreakerSettings
 from tests.builders import NOW_MS
 from tests.unit.embed.guard.worker import ANSWER, DOWN, Worker
@@ -147,3 +148,56 @@ def test_successes_of_a_window_before_count_no_more(worker: Worker) -> None:
     worker.ask_in_vain(times=3)
 
     assert worker.guard.tally.is_failing
+
+
+@pytest.mark.parametrize(
+    ("seconds", "times", "state"),
+    [(15, 3, Circuit.CLOSED), (15, 4, Circuit.OPEN), (30, 2, Circuit.OPEN), (1, 9, Circuit.CLOSED)],
+)
+def test_slow_failures_of_one_worker_open_the_breaker(
+    worker: Worker, seconds: float, times: int, state: Circuit
+) -> None:
+    """R25: a provider that never answers is asked twice a minute, not ten times."""
+    worker.answer(DOWN)
+    worker.embedder.seconds = seconds
+    worker.ask_in_vain(times=times)
+
+    worker.end()
+
+    assert worker.provider.state is state
+
+
+def test_slow_failures_beside_an_answer_count_once(worker: Worker) -> None:
+    """R25: the provider is there; these documents may be the cause."""
+    worker.answer(ANSWER, DOWN)
+    worker.ask()
+    worker.embedder.seconds = 30
+    worker.ask_in_vain(times=2)
+
+    worker.end()
+
+    assert (worker.provider.state, worker.provider.failures) == (Circuit.CLOSED, 2)
+
+
+def test_failures_that_a_document_causes_open_no_breaker(worker: Worker) -> None:
+    """R25 R35: the provider answered for another text in the same run."""
+    worker.answer(ANSWER, DOWN)
+    worker.ask()
+    worker.ask_in_vain(times=20)
+
+    worker.guard.tally.excuse(Part.PROVIDER, 20)
+    worker.end()
+
+    assert worker.provider == Breaker()
+
+
+def test_answer_without_one_good_vector_is_a_failure(worker: Worker) -> None:
+    """R25: of several, one is enough."""
+    vector = ANSWER.results[0]
+    worker.answer(Embedded([vector, DOWN], 7), Embedded([DOWN, DOWN], 7))
+    for _ in range(2):
+        worker.ask()
+
+    worker.end()
+
+    assert (worker.provider.successes, worker.provider.failures) == (1, 1)

@@ -31,10 +31,12 @@ class Scripted:
         self.limits = LIMITS
         self.answers: list[Embedded | Exception] = [ANSWER]
         self.asked: list[tuple[int, float]] = []
+        self.seconds = 0.0  # that each answer takes
         self._clock = clock
 
     def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:  # noqa: ARG002
         self.asked.append((self._clock() - NOW_MS, timeout_seconds))
+        self._clock.advance(self.seconds)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, Exception):
             raise answer
@@ -80,9 +82,12 @@ class Worker:
             FailureError(one) if isinstance(one, Failure) else one for one in answers
         ]
 
+    @property
+    def guarded(self) -> GuardedEmbedder:
+        return GuardedEmbedder(self.embedder, self.guard)
+
     def ask(self) -> Embedded:
-        guarded = GuardedEmbedder(self.embedder, self.guard)
-        return guarded.embed(["hello"], timeout_seconds=30.0)
+        return self.guarded.embed(["hello"], timeout_seconds=30.0)
 
     def ask_in_vain(self, times: int = 1) -> Failure:
         for _ in range(times):
