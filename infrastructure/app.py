@@ -1,5 +1,6 @@
 """cdk.json's context -> the CDK app: one PipelineStack per stage, or for `-c stage=` alone."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,8 @@ from aws_cdk import App
 
 from infrastructure.config.mistakes import ConfigError, Mistake, one_of
 from infrastructure.config.parser import parse_stages
+from infrastructure.config.rules import outside_region
+from infrastructure.config.stage import StageConfig
 from infrastructure.function_code import assets, code_of
 from infrastructure.stack import PipelineStack
 
@@ -22,17 +25,22 @@ def pipeline_app(
         outdir=None if outdir is None else str(outdir),
     )
     stages = parse_stages(app.node.try_get_context("stages"))
-    chosen = _chosen(app.node.try_get_context("stage"), known=tuple(stages))
+    chosen = _chosen(app.node.try_get_context("stage"), stages)
     built = code_of(app, code)
     for stage in chosen:
         PipelineStack(app, stage=stage, config=stages[stage], code=assets(built))
     return app
 
 
-def _chosen(stage: str | None, *, known: tuple[str, ...]) -> tuple[str, ...]:
+def _chosen(stage: str | None, stages: Mapping[str, StageConfig]) -> tuple[str, ...]:
     if stage is None:
-        return known
-    if stage not in known:
+        return tuple(stages)
+    if stage not in stages:
         wrong = f'"{stage}" is no stage of this file'
-        raise ConfigError([Mistake(("stages",), wrong, one_of(stage, known))])
+        raise ConfigError([Mistake(("stages",), wrong, one_of(stage, stages))])
+    # The cdk command sets it, from your profile. Only a stage that was chosen is to be deployed.
+    if region := os.environ.get("CDK_DEFAULT_REGION"):
+        found = [one.under(("stages", stage)) for one in outside_region(stages[stage], region)]
+        if found:
+            raise ConfigError(found)
     return (stage,)

@@ -52,7 +52,7 @@ READ_SECRET = ("secretsmanager:GetSecretValue",)
 DECRYPT = ("kms:Decrypt",)
 # https://docs.aws.amazon.com/opensearch-service/latest/developerguide/ac.html
 READ_AND_WRITE_ENTRIES = ("es:ESHttpPost",)
-READ_MAPPING = ("es:ESHttpGet",)
+READ_INDEX = ("es:ESHttpGet",)
 CHANGE_INDEX = ("es:ESHttpPut",)
 PUT_EVENTS = ("events:PutEvents",)
 # https://docs.aws.amazon.com/lambda/latest/dg/lambda-api-permissions-ref.html
@@ -90,7 +90,7 @@ def _grant_embed(target: str, parts: Parts) -> None:
     allow(role, RECEIVE_TASKS, lanes.arns())
     allow(role, SEND_TASKS, lanes.arns(fifo_only=True))
     allow(role, READ_ITEMS, [table.arn for table in tables])
-    allow(role, SWAP_ROWS, [ledger])
+    allow(role, SWAP_ROWS, [ledger], only=rows_of(target))
     allow(role, READ_AND_CHANGE_ITEM, [ledger], only=control_items(target))
     allow(role, PUT_EVENTS, _buses(parts), only=OWN_EVENTS)
     allow(role, READ_SECRET, [key.arn])
@@ -103,10 +103,10 @@ def _grant_embed(target: str, parts: Parts) -> None:
 def _grant_index_setup(parts: Parts) -> None:
     index = parts.stores.index
     for target in parts.settings.targets.values():
-        mapping = index.paths(f"{target.index}/_mapping")
-        allow(index.setup.role, READ_MAPPING, mapping)
+        known = index.paths(f"{target.index}/_mapping", f"{target.index}/_settings")
+        allow(index.setup.role, READ_INDEX, known)
         # A new index stands behind its alias, under the alias's name and a number.
-        allow(index.setup.role, CHANGE_INDEX, [*mapping, *index.paths(f"{target.index}-1")])
+        allow(index.setup.role, CHANGE_INDEX, [*known, *index.paths(f"{target.index}-1")])
 
 
 def _grant_sweep(parts: Parts) -> None:
@@ -197,3 +197,8 @@ def control_items(*targets: str) -> dict[str, dict[str, Any]]:
     """
     keys = [f"{CONTROL_PREFIX}/{target}" for target in targets]
     return {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": keys}}
+
+
+def rows_of(target: str) -> dict[str, dict[str, Any]]:
+    """Limit a grant on the ledger to the rows of one target."""
+    return {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [f"{target}/*"]}}

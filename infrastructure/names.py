@@ -6,6 +6,9 @@ from infrastructure.config.target import TargetConfig
 
 # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-queues.html
 QUEUE_NAME_CHARACTERS = 80
+# https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
+ROLE_NAME_CHARACTERS = 64
+LONGEST_REGION = "ap-southeast-1"
 
 
 def stack_name(stage: str) -> str:
@@ -20,6 +23,15 @@ def lane_queue_name(stage: str, target: str, lane: Lane, source: str = "") -> st
 
 def dead_letter_queue_name(stage: str, target: str, *, fifo: bool) -> str:
     return f"{stack_name(stage)}-{target}-dead-letters{'.fifo' if fifo else ''}"
+
+
+def embed_role(target: str) -> str:
+    return f"embed-{target}"
+
+
+def role_name(stage: str, function: str, region: str) -> str:
+    """Name a function's role, known before it exists; roles of all regions share their names."""
+    return f"{stack_name(stage)}-{function}-{region}"
 
 
 def index_name(stage: str, target: str, config: TargetConfig) -> str:

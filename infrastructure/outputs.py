@@ -8,6 +8,7 @@ from infrastructure.environment import compact
 from infrastructure.monitoring.topics import AlarmTopics
 from infrastructure.names import bus_name, pascal
 from infrastructure.parts import Parts
+from infrastructure.role_mapping import role_mapping
 
 
 def write_outputs(stack: Stack, parts: Parts, topics: AlarmTopics) -> None:
@@ -25,6 +26,7 @@ def write_outputs(stack: Stack, parts: Parts, topics: AlarmTopics) -> None:
         "EventBus": bus_name(parts.config) or "none",
         "WarningTopicArn": topics.warning.topic_arn,
         "CriticalTopicArn": topics.critical.topic_arn,
+        **dict(role_mapping(parts)),
         **{name: value for source in stores.tables for name, value in _source(source, parts)},
         **{name: value for target in parts.embeds for name, value in _target(target, parts)},
     }

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from aws_cdk import Duration
+from aws_cdk import Duration, Stack
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
@@ -14,6 +14,7 @@ from infrastructure.acknowledgments import acknowledge
 from infrastructure.config.stage import StageConfig
 from infrastructure.environment import telemetry_environment
 from infrastructure.function_table import FunctionSpec
+from infrastructure.names import role_name
 from infrastructure.removal import removal_policy, set_retention
 
 # A tick that waited longer is late for its minute, and Lambda keeps no younger age.
@@ -33,6 +34,7 @@ class PythonFunction(Construct):
         config: StageConfig,
         code: Mapping[str, lambda_.Code],
         environment: Mapping[str, str],
+        role: str,
     ) -> None:
         super().__init__(scope, id_)
         self.spec = spec
@@ -40,7 +42,14 @@ class PythonFunction(Construct):
         set_retention(logs_, config)
         # A role of its own: the default one brings AWSLambdaBasicExecutionRole, which may write
         # to every log group of the account.
-        self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+        # A domain that exists has to be told which roles may call it, best before they do.
+        is_named = config.opensearch.domain_arn is not None
+        self.role = iam.Role(
+            self,
+            "Role",
+            assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
+            role_name=role_name(stage, role, Stack.of(self).region) if is_named else None,
+        )
         logs_.grant_write(self.role)
         self.function = lambda_.Function(
             self,

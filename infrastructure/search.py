@@ -77,6 +77,11 @@ class SearchDomain(Construct):
                     principals=[iam.ServicePrincipal("es.amazonaws.com")],
                     actions=["logs:CreateLogStream", "logs:PutLogEvents"],
                     resources=[group.log_group_arn],
+                    # No other account's domain writes here.
+                    conditions={
+                        "StringEquals": {"aws:SourceAccount": Stack.of(self).account},
+                        "ArnLike": {"aws:SourceArn": self.arn},
+                    },
                 )
             ],
         )
@@ -140,6 +145,7 @@ class VectorIndex(Construct):
             config=config,
             code=code,
             environment={"INDEX_ENDPOINT": self.endpoint},
+            role="index-setup",
         )
         self.indexes = {target: self._index(target) for target in config.targets}
 

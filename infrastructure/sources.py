@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from aws_cdk import CfnDeletionPolicy
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
@@ -57,6 +58,10 @@ def source_table(
         stream=dynamodb.StreamViewType.NEW_IMAGE,
         removal_policy=removal_policy(config),
     )
+    resource = table.node.default_child
+    if isinstance(resource, dynamodb.CfnTable):
+        # Another key is another table: the one with the data stays, also where removal is destroy.
+        resource.cfn_options.update_replace_policy = CfnDeletionPolicy.RETAIN
     stream_arn = table.table_stream_arn
     if stream_arn is None:
         raise RuntimeError("a table made with a stream has a stream ARN")

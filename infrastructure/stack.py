@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from aws_cdk import Stack
+from aws_cdk import Annotations, Stack
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
@@ -19,7 +19,7 @@ from infrastructure.ledger import Ledger
 from infrastructure.monitoring.alarms import Alarms
 from infrastructure.monitoring.health import watch_health
 from infrastructure.monitoring.topics import AlarmTopics
-from infrastructure.names import pascal, stack_name
+from infrastructure.names import embed_role, pascal, stack_name
 from infrastructure.outputs import write_outputs
 from infrastructure.parts import Parts, Stores
 from infrastructure.python_function import PythonFunction
@@ -43,6 +43,12 @@ class PipelineStack(Stack):
         stores = self._stores(scopes, stage=stage, config=config, code=code)
         parts = self._functions(scopes, stores, stage=stage, config=config, code=code)
         grant_all(parts)
+        if config.removal == "retain" and not config.alarm_emails.critical:
+            Annotations.of(self).add_warning_v2(
+                "embedq:NoAlarmEmails",
+                f"stages.{stage}.alarm_emails.critical is empty: alarms reach no person. Add an"
+                " address, or subscribe to the topic of the output CriticalTopicArn.",
+            )
         topics = AlarmTopics(self, "Topics", config=config)
         alarms = Alarms(self, "Alarms", topics=topics)
         alarms.watch(parts)
@@ -85,11 +91,19 @@ class PipelineStack(Stack):
         function = partial(PythonFunction, stage=stage, config=config, code=code)
         settings = Environments(stage, config, stores.made)
         enqueue = function(
-            self, "Enqueue", spec=FUNCTIONS["enqueue"], environment=settings.enqueue()
+            self,
+            "Enqueue",
+            spec=FUNCTIONS["enqueue"],
+            environment=settings.enqueue(),
+            role="enqueue",
         )
         embeds = {
             name: function(
-                scope, "Embed", spec=_embed(name, config), environment=settings.embed(name)
+                scope,
+                "Embed",
+                spec=_embed(name, config),
+                environment=settings.embed(name),
+                role=embed_role(name),
             )
             for name, scope in scopes.items()
         }
@@ -115,11 +129,14 @@ class PipelineStack(Stack):
             },
             embeds=embeds,
             mappings=mappings,
-            sweep=function(self, "Sweep", spec=FUNCTIONS["sweep"], environment=settings.sweep()),
+            sweep=function(
+                self, "Sweep", spec=FUNCTIONS["sweep"], environment=settings.sweep(), role="sweep"
+            ),
             breaker=function(
                 self,
                 "Breaker",
                 spec=FUNCTIONS["breaker"],
+                role="breaker",
                 environment=settings.breaker(
                     {name: embed.function.function_name for name, embed in embeds.items()},
                     # Breaker sees only mappings that the stage has switched on.

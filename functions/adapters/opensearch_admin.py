@@ -39,3 +39,14 @@ class OpenSearchAdmin:
                 raise
             return error.reason
         return None
+
+    def sizes(self, alias: str) -> tuple[int, int]:
+        """Return the shards and the replicas of the index behind an alias."""
+        answer = self._http.call("GET", f"{segment(alias)}/_settings")
+        settings = next(iter(answer.values()))["settings"]["index"]
+        return int(settings["number_of_shards"]), int(settings["number_of_replicas"])
+
+    def set_replicas(self, alias: str, replicas: int) -> None:
+        """Change the number of replicas, which OpenSearch does while it serves."""
+        body = {"index": {"number_of_replicas": replicas}}
+        self._http.call("PUT", f"{segment(alias)}/_settings", body)

@@ -1,8 +1,9 @@
-"""Requests to OpenSearch: signed for AWS, plain on this machine; its errors -> failures.
+"""Requests to OpenSearch: signed for AWS, plain elsewhere; its errors -> failures.
 
 botocore signs and sends, which the runtime has loaded anyway: see docs/decisions.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -18,7 +19,8 @@ from botocore.httpsession import URLLib3Session
 from functions.core.failure import Failure, FailureError, FailureKind
 
 TIMEOUT_SECONDS = 10
-LOCAL_HOSTS = ("localhost", "127.0.0.1")
+# A signature carries a token of the function's role: no other host may get one.
+AWS_HOSTS = re.compile(r"\.(amazonaws\.com(\.cn)?|on\.aws)$")
 
 
 class OpenSearchError(Exception):
@@ -36,10 +38,8 @@ class OpenSearchHttp:
 
     def __init__(self, endpoint: str, *, credentials: Credentials | None, region: str) -> None:
         self._endpoint = endpoint.rstrip("/")
-        is_local = urlsplit(endpoint).hostname in LOCAL_HOSTS
-        self._signer = (
-            None if is_local or credentials is None else SigV4Auth(credentials, "es", region)
-        )
+        is_aws = AWS_HOSTS.search(urlsplit(endpoint).hostname or "")
+        self._signer = SigV4Auth(credentials, "es", region) if is_aws and credentials else None
         self._session = URLLib3Session(timeout=TIMEOUT_SECONDS)
 
     @classmethod

@@ -44,6 +44,12 @@ class IndexAdmin(Protocol):
     def extend(self, alias: str, properties: dict[str, Any]) -> str | None:
         """Add the fields that the mapping lacks; return why a field was refused."""
 
+    def sizes(self, alias: str) -> tuple[int, int]:
+        """Return the shards and the replicas of the index behind an alias."""
+
+    def set_replicas(self, alias: str, replicas: int) -> None:
+        """Change the number of replicas, which OpenSearch does while it serves."""
+
 
 def ensure_index(spec: IndexSpec, admin: IndexAdmin) -> str:
     """Bring the index to what the target needs; return what was done."""
@@ -67,7 +73,20 @@ def ensure_index(spec: IndexSpec, admin: IndexAdmin) -> str:
             f"index {spec.alias} cannot take the fields of this version: {refused}: use another "
             "index name, and fill it from the sources"
         )
+    _set_sizes(spec, admin)
     return done
+
+
+def _set_sizes(spec: IndexSpec, admin: IndexAdmin) -> None:
+    shards, replicas = admin.sizes(spec.alias)
+    if shards != spec.shards:
+        raise MisfitError(
+            f"index {spec.alias} has {shards} shards, the target asks for {spec.shards}, and "
+            f"OpenSearch cannot change them: set shards to {shards}, or fill a second target with "
+            "an index of its own from the sources"
+        )
+    if replicas != spec.replicas:
+        admin.set_replicas(spec.alias, spec.replicas)
 
 
 def index_body(spec: IndexSpec) -> dict[str, Any]:

@@ -124,10 +124,21 @@ class OpenSearchConfig(Frozen):
         elif host.startswith("vpc-") and _SERVICE_HOST.search(host):
             wrong = "is inside a VPC, which the functions cannot reach"
             yield Mistake(path, wrong, "a public endpoint, guarded by IAM")
-        elif _SERVICE_HOST.search(host) and self.domain_arn is None:
-            allowed = "the ARN of the domain behind the endpoint"
-            yield Mistake(("domain_arn",), "is missing", allowed)
-        elif (named := _NAMED_HOST.search(host)) and self.domain_arn is not None:
+        else:
+            yield from self._domain_mistakes(host)
+
+    def _domain_mistakes(self, host: str) -> Iterator[Mistake]:
+        is_service = _SERVICE_HOST.search(host)
+        if self.domain_arn is None:
+            if is_service:
+                allowed = "the ARN of the domain behind the endpoint"
+                yield Mistake(("domain_arn",), "is missing", allowed)
+            return
+        if not is_service:
+            wrong = "is not the address that AWS gave the domain, and only that gets signed calls"
+            allowed = "https://search-<name>-<id>.<region>.es.amazonaws.com"
+            yield Mistake(("endpoint",), wrong, allowed)
+        if named := _NAMED_HOST.search(host):
             _, _, _, region, _, resource = self.domain_arn.split(":")
             given = {"name": resource.removeprefix("domain/"), "region": region}
             for part, expected in named.groupdict().items():

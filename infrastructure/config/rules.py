@@ -12,9 +12,13 @@ from infrastructure.config.stage import StageConfig
 from infrastructure.environment_limit import large_environments
 from infrastructure.function_table import FUNCTIONS
 from infrastructure.names import (
+    LONGEST_REGION,
     QUEUE_NAME_CHARACTERS,
+    ROLE_NAME_CHARACTERS,
     dead_letter_queue_name,
+    embed_role,
     lane_queue_name,
+    role_name,
 )
 
 # A DLQ's allow policy names at most ten queues, and high and normal are two of them:
@@ -41,6 +45,7 @@ def broken_rules(stage: str, config: StageConfig) -> list[Mistake]:
         *_long_vectors(config),
         *_types_without_documents(config),
         *_long_queue_names(stage, config),
+        *_long_role_names(stage, config),
         *large_environments(stage, config),
     ]
 
@@ -149,6 +154,13 @@ def _shared_tables(config: StageConfig) -> Iterator[Mistake]:
             yield Mistake(("sources", name, "table", "arn"), wrong, "each table name once")
 
 
+def outside_region(config: StageConfig, region: str) -> Iterator[Mistake]:
+    """List what is not in the region that a deployment goes to."""
+    for path, arn in _arns(config):
+        if (found := arn.split(":")[3]) != region:
+            yield Mistake(path, f"is in {found}, and the deployment goes to {region}", "one region")
+
+
 def _other_regions(config: StageConfig) -> Iterator[Mistake]:
     first: tuple[str, str] | None = None
     for path, arn in _arns(config):
@@ -210,3 +222,12 @@ def _long_queue_names(stage: str, config: StageConfig) -> Iterator[Mistake]:
             if len(queue) > QUEUE_NAME_CHARACTERS:
                 wrong = f"its queue {queue} has {len(queue)} characters"
                 yield Mistake(path, wrong, f"at most {QUEUE_NAME_CHARACTERS}: use a shorter name")
+
+
+def _long_role_names(stage: str, config: StageConfig) -> Iterator[Mistake]:
+    for target in config.targets if config.opensearch.domain_arn else ():
+        role = role_name(stage, embed_role(target), LONGEST_REGION)
+        if len(role) > ROLE_NAME_CHARACTERS:
+            wrong = f"its role {role} has {len(role)} characters"
+            allowed = f"at most {ROLE_NAME_CHARACTERS}: use a shorter name"
+            yield Mistake(("targets", target), wrong, allowed)

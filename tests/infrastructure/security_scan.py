@@ -23,4 +23,6 @@ def findings(out: Path) -> tuple[str, ...]:
         for plugin in report["pluginReports"]
         for violation in plugin["violations"]
         for construct in violation["violatingConstructs"]
+        # Our own warnings stand in the same report.
+        if not violation["ruleName"].startswith("Annotation::embedq:")
     )

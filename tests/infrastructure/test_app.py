@@ -143,3 +143,44 @@ def test_synth_needs_no_credentials_no_network_and_no_node_on_the_path(tmp_path:
     assert sorted(path.name for path in tmp_path.glob("*.template.json")) == [
         f"embedq-{stage}.template.json" for stage in sorted(CONTEXT["stages"])
     ]
+
+
+def test_stage_that_is_kept_and_whose_alarms_reach_no_person_says_so(tmp_path: Path) -> None:
+    """R85: at synth, with the way out."""
+    prod = CONTEXT["stages"]["prod"]
+    told = {**prod, "alarm_emails": {"critical": ["team@example.com"]}}
+    stages = {"dev": CONTEXT["stages"]["dev"], "prod": prod, "told": told}
+
+    made = pipeline_app({**CONTEXT, "stages": stages}, code=PLACEHOLDER, outdir=tmp_path).synth()
+
+    warnings = {
+        stage: [str(message.entry.data) for message in made.get_stack_by_name(name).messages]
+        for stage in stages
+        for name in [f"embedq-{stage}"]
+    }
+    assert warnings["dev"] == warnings["told"] == []
+    assert len(warnings["prod"]) == 1
+    assert "stages.prod.alarm_emails.critical is empty" in warnings["prod"][0]
+
+
+def test_stage_is_deployed_only_to_the_region_of_what_exists(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R02: the cdk command names the region of the profile; a stage that is not chosen is free."""
+    folder = cdk_json(tmp_path, {**CONTEXT, "stage": "example", "placeholder_code": True})
+    monkeypatch.setenv("CDK_DEFAULT_REGION", "us-east-1")
+
+    assert app.main(folder) == 1
+    assert capsys.readouterr().err.splitlines()[-3:] == [
+        f"cdk.json: stages.example.{path}: is in eu-west-1, and the deployment goes to us-east-1:"
+        " one region"
+        for path in (
+            "sources.articles.table.arn",
+            "targets.large.api_key_secret_arn",
+            "opensearch.domain_arn",
+        )
+    ]
+
+    monkeypatch.setenv("CDK_DEFAULT_REGION", "eu-west-1")
+    monkeypatch.setenv("CDK_OUTDIR", str(tmp_path / "out"))
+    assert app.main(folder) == 0

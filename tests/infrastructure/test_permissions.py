@@ -182,6 +182,48 @@ def test_control_items_are_changed_by_their_own_functions_alone(synthesize: Any)
     }
 
 
+def test_rows_of_a_target_are_changed_by_its_own_embed_alone(synthesize: Any) -> None:
+    """R14: no target's function reads or writes another target's rows."""
+    for target in ("default", "large"):
+        role = f"Target{target.capitalize()}EmbedRole"
+        (swaps,) = [
+            statement
+            for statement in statements(synthesize("example"), role)
+            if "dynamodb:PutItem" in statement["Action"]
+        ]
+
+        assert swaps["Condition"] == {
+            "ForAllValues:StringLike": {"dynamodb:LeadingKeys": [f"{target}/*"]}
+        }
+
+
+def test_roles_are_known_before_only_where_a_domain_exists(synthesize: Any) -> None:
+    """R02: a domain with access control of its own maps roles by their names."""
+    names = [role.get("RoleName") for role in synthesize("example").properties("AWS::IAM::Role")]
+
+    assert sorted(names) == [
+        f"embedq-example-{function}-AWS::Region"
+        for function in (
+            "breaker",
+            "embed-default",
+            "embed-large",
+            "enqueue",
+            "index-setup",
+            "sweep",
+        )
+    ]
+    assert not any("RoleName" in role for role in synthesize("dev").properties("AWS::IAM::Role"))
+
+
+def test_only_the_domain_of_this_stage_writes_its_logs(synthesize: Any) -> None:
+    """R84: no other account can use the service to write here."""
+    (policy,) = synthesize("dev").properties("AWS::Logs::ResourcePolicy")
+
+    assert '"aws:SourceAccount":"AWS::AccountId"' in policy["PolicyDocument"]
+    assert '"aws:SourceArn":"arn:AWS::Partition:es:' in policy["PolicyDocument"]
+    assert ":domain/embedq-dev" in policy["PolicyDocument"]
+
+
 def test_breaker_switches_and_calls_only_what_it_guards(synthesize: Any) -> None:
     """R25, R84: mappings by their ids; never the streams' mappings."""
     stage = synthesize("dev")
@@ -236,7 +278,13 @@ def test_functions_reach_only_paths_of_their_own_index(synthesize: Any) -> None:
     setup = {
         ("IndexSetupRole", f"es:ESHttp{method}", f"/embedq-example-{name}{path}")
         for name in ("default", "large")
-        for method, path in (("Get", "/_mapping"), ("Put", "/_mapping"), ("Put", "-1"))
+        for method, path in (
+            ("Get", "/_mapping"),
+            ("Get", "/_settings"),
+            ("Put", "/_mapping"),
+            ("Put", "/_settings"),
+            ("Put", "-1"),
+        )
     }
 
     sweep = {

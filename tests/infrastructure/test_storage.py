@@ -122,3 +122,12 @@ def test_secret_is_made_empty(synthesize: Any) -> None:
     (secret,) = synthesize("dev").properties("AWS::SecretsManager::Secret")
 
     assert set(secret) == {"Description"}
+
+
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+def test_source_table_is_kept_when_its_key_changes(synthesize: Any, stage: str) -> None:
+    """R02: another key makes another table; the user's items stay in the old one."""
+    tables = synthesize(stage).resources("AWS::DynamoDB::Table")
+    (source,) = [table for name, table in tables.items() if name.startswith("Sources")]
+
+    assert source["UpdateReplacePolicy"] == "Retain"

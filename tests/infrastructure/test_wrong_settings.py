@@ -12,7 +12,16 @@ from infrastructure.config.mistakes import ConfigError
 from infrastructure.config.opensearch import VERSIONS
 from infrastructure.config.parser import parse_stages
 from tests.infrastructure.stages import STAGE, stage_with
-from tests.infrastructure.wrong_settings import PAGE, Changes, cases, lines_of, page, shown
+from tests.infrastructure.wrong_settings import (
+    DOMAIN,
+    ENDPOINT,
+    PAGE,
+    Changes,
+    cases,
+    lines_of,
+    page,
+    shown,
+)
 
 CASES = [*cases()]
 
@@ -69,6 +78,23 @@ def test_two_stages_never_share_an_index() -> None:
         " stages.dev.targets.default.index too: use another name"
     ]
     assert set(parse_stages({"dev": one, "test": own, "next": own})) == {"dev", "test", "next"}
+
+
+def test_name_of_a_role_is_never_too_long() -> None:
+    """R02: stage, target and region make it, where a domain has to know it."""
+    name = "x" * 32
+    changes = (
+        (("sources", "articles", "targets"), [name]),
+        (("targets",), {name: STAGE["targets"]["default"]}),
+    )
+    existing = (("opensearch",), {"endpoint": ENDPOINT, "domain_arn": DOMAIN})
+    role = f"embedq-test-embed-{name}-ap-southeast-1"
+
+    assert stages_mistakes({"test": stage_with(*changes, existing)}) == [
+        f"cdk.json: stages.test.targets.{name}: its role {role} has 65 characters: at most 64:"
+        " use a shorter name"
+    ]
+    assert parse_stages({"test": stage_with(*changes)})
 
 
 def test_versions_are_those_of_the_installed_cdk() -> None:

@@ -217,8 +217,15 @@ TOGETHER: list[Changes] = [
     ),
     (
         (f"{SOURCE}.table", {"arn": TABLE, "stream_arn": STREAM}),
-        ("opensearch.domain_arn", DOMAIN.replace("eu-west-1", "us-east-1")),
+        (
+            "opensearch",
+            {
+                "endpoint": ENDPOINT.replace("eu-west-1", "us-east-1"),
+                "domain_arn": DOMAIN.replace("eu-west-1", "us-east-1"),
+            },
+        ),
     ),
+    (("opensearch", {"endpoint": "https://search.example.com", "domain_arn": DOMAIN}),),
     (("opensearch", {"endpoint": ENDPOINT, "domain_arn": f"{DOMAIN}s"}),),
     (
         (

@@ -1,6 +1,7 @@
 """Requests to OpenSearch: signed for AWS, plain here, and each fault as its failure."""
 
 import json
+import re
 import time
 
 import pytest
@@ -53,12 +54,29 @@ def test_this_machine_is_not_signed_for(http: OpenSearchHttp, scripted: Scripted
     assert "authorization" not in scripted.asked[0].headers
 
 
-def test_another_host_gets_a_signature(
+@pytest.mark.parametrize(
+    ("host", "is_signed"),
+    [
+        ("search-mine-abc.eu-west-1.es.amazonaws.com", True),
+        ("search-mine-abc.cn-north-1.es.amazonaws.com.cn", True),
+        ("search-mine-abc.aos.eu-west-1.on.aws", True),
+        ("search.example.com", False),
+        ("amazonaws.com.example.com", False),
+        ("es-amazonaws.com", False),
+        ("localhost", False),
+    ],
+)
+def test_only_hosts_of_aws_may_get_a_signature(host: str, is_signed: bool) -> None:
+    """R84: a signature has the session token of the function's role in it."""
+    assert bool(opensearch_http.AWS_HOSTS.search(host)) is is_signed
+
+
+def test_host_of_aws_gets_a_signature(
     scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R12: SigV4 for the service es, with the session token, over path, query and body."""
     # The server's own address stands for a domain's: it is only taken for one.
-    monkeypatch.setattr(opensearch_http, "LOCAL_HOSTS", ())
+    monkeypatch.setattr(opensearch_http, "AWS_HOSTS", re.compile("127"))
     http = OpenSearchHttp(scripted.url, credentials=CREDENTIALS, region="eu-central-1")
 
     for body in (b"one", b"two"):

@@ -197,3 +197,26 @@ def test_two_deployments_at_once_create_one_index(admin: OpenSearchAdmin, spec: 
     admin.create(spec.index, index_body(spec))
 
     assert ensure_index(spec, admin) == "checked"
+
+
+def test_replicas_are_those_of_the_settings(admin: OpenSearchAdmin, spec: IndexSpec) -> None:
+    """R12: a changed number of replicas is applied, in both directions."""
+    ensure_index(spec, admin)
+
+    for replicas in (2, 0):
+        assert ensure_index(replace(spec, replicas=replicas), admin) == "checked"
+        assert admin.sizes(spec.alias) == (1, replicas)
+
+
+def test_other_number_of_shards_is_refused(admin: OpenSearchAdmin, spec: IndexSpec) -> None:
+    """R12: OpenSearch cannot change it; the deployment says how to go on."""
+    ensure_index(spec, admin)
+
+    with pytest.raises(MisfitError) as caught:
+        ensure_index(replace(spec, shards=3, replicas=1), admin)
+
+    assert str(caught.value) == (
+        f"index {spec.alias} has 1 shards, the target asks for 3, and OpenSearch cannot change"
+        " them: set shards to 1, or fill a second target with an index of its own from the sources"
+    )
+    assert admin.sizes(spec.alias) == (1, 0)

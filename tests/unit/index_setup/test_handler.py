@@ -172,7 +172,16 @@ def test_domain_that_is_not_ready_is_asked_again(
     }
     found = json.dumps({"articles-1": {"mappings": mapping}}).encode()
     forbidden = Answer(403, b'{"Message": "User: x is not authorized"}')
-    scripted.answers = [forbidden, Answer(503), Answer(200, found), Answer()]
+    sizes = {"index": {"number_of_shards": "1", "number_of_replicas": "0"}}
+    settings = json.dumps({"articles-1": {"settings": sizes}}).encode()
+    scripted.answers = [
+        forbidden,
+        Answer(503),
+        Answer(200, found),
+        Answer(200, b"{}"),
+        Answer(200, settings),
+        Answer(),
+    ]
 
     assert run(scripted, event(scripted), seconds=600) == answer("SUCCESS", "checked", "articles")
 
