@@ -51,6 +51,7 @@ ROWS = st.builds(
         attempts=COUNT,
         max_attempts=COUNT,
         free_retries=COUNT,
+        provider_failures=COUNT,
         receive_count=COUNT,
         last_attempt_ms=MAYBE_MILLISECONDS,
         next_attempt_ms=MAYBE_MILLISECONDS,
