@@ -13,7 +13,7 @@ help: ## Show this list
 setup: ## Install everything into the checkout, as locked (PYTHON=... names another Python)
 	@PYTHON="$(PYTHON)" sh scripts/setup.sh
 
-demo: setup ## Run the whole pipeline on this machine and tell its story
+demo: setup ## Run the whole pipeline on this machine, step by step
 	@$(PY) -m ops demo $(ARGS)
 
 test: setup ## Run the tests with branch coverage (ARGS="-k name" for some of them)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ops.deployment import Deployment
 
 SHOWN = 20
+NEXT = "What to do: docs/operations.md, Dead letters"
 NOUN = Noun("Dead letters", group="dead", summary="Documents that need a person.")
 
 
@@ -44,6 +45,8 @@ class DeadLetters(Answer):
             if one.causes:
                 rows = [(len(c.documents), c.cause, _some(c.documents)) for c in one.causes]
                 yield table(["number", "cause", "documents"], rows)
+            if one.dead_letters or one.causes:
+                yield NEXT
 
 
 @NOUN.stack_command(examples=["dead list", "dead list --stage prod --json"], name="list")

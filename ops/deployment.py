@@ -1,5 +1,6 @@
 """One deployed stack, on this machine or in AWS, found through its outputs."""
 
+import os
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import boto3
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
 
 from functions.adapters.dynamodb_control import DynamoDbControl
 from functions.adapters.dynamodb_ledger import DynamoDbLedger
@@ -17,6 +18,7 @@ from functions.core.entry_shape import live
 from functions.core.failure import FailureError
 from functions.core.identity import DocumentId, RowKey, row_key
 from functions.core.lane import lanes_of, queue_name
+from functions.core.ledger_row import LedgerRow
 from functions.core.settings import Ordering, SourceSettings, TargetSettings
 from infrastructure.names import pascal, stack_name
 from ops.output import UsageError
@@ -64,6 +66,15 @@ class Deployment:
     def row_key(self, document: str, *, source: str | None, target: str | None) -> RowKey:
         """Name the ledger row of a document."""
         return row_key(self.target(target).name, self.source(source).name, DocumentId(document))
+
+    def read_row(self, key: RowKey) -> LedgerRow:
+        """Return a row of the ledger."""
+        if (row := self.ledger.read([key]).get(key)) is None:
+            raise UsageError(
+                f"the ledger has no row {key}: it was never written, or only a moment ago, it was"
+                " completed more than 30 days ago, or deleted more than a day ago"
+            )
+        return row
 
     @cached_property
     def ledger(self) -> DynamoDbLedger:
@@ -150,6 +161,8 @@ class Deployment:
 def in_aws(stage: str, *, profile: str | None = None, region: str | None = None) -> Deployment:
     """Find a stage in AWS, with the credentials of the environment or of a profile."""
     try:
+        # boto3 knows AWS_DEFAULT_REGION only; the aws command and Lambda use this name.
+        region = region or os.environ.get("AWS_REGION")
         session = boto3.Session(profile_name=profile, region_name=region)
     except BotoCoreError as error:
         raise UsageError(str(error)) from error
@@ -168,9 +181,24 @@ def describe(
         client = session.client("cloudformation", endpoint_url=endpoint_url)
         [found] = client.describe_stacks(StackName=stack)["Stacks"]
     except (ClientError, BotoCoreError) as error:
-        raise UsageError(f"the stack {stack} cannot be read: {error}") from error
+        raise UsageError(f"the stack {stack} cannot be read: {_advice(error, stage)}") from error
     outputs = {one["OutputKey"]: one["OutputValue"] for one in found.get("Outputs", [])}
     return Deployment(outputs, session, endpoint_url, stage)
+
+
+def _advice(error: Exception, stage: str | None) -> str:
+    """Say what to do about a stack that cannot be read."""
+    match error:
+        case NoRegionError():
+            return "no AWS region is set: name it with --region, or in AWS_REGION"
+        case NoCredentialsError():
+            return "no AWS credentials were found: name a profile with --profile, or log in to AWS"
+        case ClientError() if stage and "does not exist" in str(error):
+            return (
+                "there is none in this account and region: name another with --stage, --region"
+                f" or --profile, or deploy it with `make deploy STAGE={stage}`"
+            )
+    return str(error)
 
 
 def _only(known: dict[str, Found], name: str | None, what: str) -> Found:

@@ -100,7 +100,9 @@ def _item(item: str, key: Sequence[str]) -> dict[str, Any]:
     try:
         return to_dynamodb(parsed)
     except DecimalException:
-        raise UsageError("the item has a number of more digits than DynamoDB's 38") from None
+        raise UsageError(
+            "the item has a number that DynamoDB cannot hold: more than 38 digits, or too large"
+        ) from None
 
 
 def _refuse(constant: str) -> None:
@@ -122,13 +124,7 @@ def status(
 ) -> DocumentStatus:
     """Show the state and the error history of one document."""
     key = deployment.row_key(document, source=source, target=target)
-    row = deployment.ledger.read([key]).get(key)
-    if row is None:
-        raise UsageError(
-            f"the ledger has no row {key}: it was never written, it was completed more than"
-            " 30 days ago, or deleted more than a day ago"
-        )
-    return _status(row)
+    return _status(deployment.read_row(key))
 
 
 def _status(row: LedgerRow) -> DocumentStatus:

@@ -11,7 +11,7 @@ from functions.core.lane import PRIORITIES, Lane
 from functions.core.ledger_row import Group
 from functions.sweep.requeue import ROUND_ROWS, Requeue
 from ops.frame import DOCUMENT, SOURCE, TARGET, YES, Noun
-from ops.output import Answer, UsageError, confirm, progress, say
+from ops.output import Answer, CommandError, confirm, progress, say
 
 if TYPE_CHECKING:
     from ops.deployment import Deployment
@@ -73,7 +73,7 @@ def recover(deployment: "Deployment", *, yes: bool = False) -> Recovered:
         type=click.Choice([str(lane) for lane in PRIORITIES]),
         default=str(Lane.NORMAL),
         show_default=True,
-        help="Its priority.",
+        help="Its lane, which is its priority.",
     ),
     SOURCE,
     TARGET,
@@ -87,10 +87,13 @@ def requeue(
     source: str | None = None,
     target: str | None = None,
 ) -> Requeued:
-    """Send one document again with all its attempts, at any priority."""
+    """Send one document again, with its attempts counted anew, to any lane."""
     key = deployment.row_key(document, source=source, target=target)
+    deployment.read_row(key)
     if not _step(deployment).push(key, Lane(lane)):
-        raise UsageError(f"{key} was not sent: the ledger has no such row, or SQS refused it")
+        raise CommandError(f"{key} was not sent: it has changed, or SQS refused it; try again")
+    # A document of a sequential source stays in its lane.
+    lane = deployment.read_row(key).task.lane
     return Requeued(row=key, lane=lane, see=deployment.command("status", document))
 
 

@@ -100,7 +100,15 @@ def find(
 
     settings = deployment.target(target)
     # Before anything is paid.
+    if not query.strip():
+        raise UsageError("the query is empty: name what to look for")
     metadata = dict(map(_filter, filters))
+    known = {field for source in deployment.sources.values() for field in source.metadata}
+    if unknown := metadata.keys() - known:
+        raise UsageError(
+            f"no source has the metadata {', '.join(sorted(unknown))}; there is:"
+            f" {', '.join(sorted(known)) or 'none'}"
+        )
     key = ApiKey(deployment.client("secretsmanager"), deployment.secret_arn(settings.name))
     try:
         answer = make_embedder(settings, key).embed([query], timeout_seconds=TIMEOUT_SECONDS)
@@ -120,7 +128,7 @@ def _short(text: str) -> str:
 
 def _filter(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
-    if not equals:
+    if not (name and equals):
         raise UsageError(f"--filter is FIELD=VALUE, not {text!r}")
     try:
         return name, json.loads(value)

@@ -24,17 +24,19 @@ class Running(Answer):
     environment: dict[str, str]
 
     def view(self) -> Iterable[str]:
-        lines = [f"  {name}={value}" for name, value in self.environment.items()]
-        return ["The stack runs. Any AWS client reaches it with", *lines]
+        lines = [f"  export {name}={value}" for name, value in self.environment.items()]
+        return ["The stack runs until `embedq down`. Any AWS client reaches it with", *lines]
 
 
 class Stopped(Answer):
     """Whether a stack ran, and was stopped."""
 
     stopped: bool
+    is_kept: bool = False
 
     def view(self) -> Iterable[str]:
-        return ["The stack is stopped." if self.stopped else "No stack runs here."]
+        kept = " Its documents are kept for the next `embedq up`." if self.is_kept else ""
+        return [f"The stack is stopped.{kept}" if self.stopped else "No stack runs here."]
 
 
 class LogLine(Answer):
@@ -95,10 +97,10 @@ def down() -> Stopped:
     from local.engines import EngineError
 
     try:
-        ended = [background.down(folder) for folder in background.FOLDERS]
+        ended = {folder: background.down(folder) for folder in background.FOLDERS}
     except EngineError as error:
         raise CommandError(str(error)) from error
-    return Stopped(stopped=any(ended))
+    return Stopped(stopped=any(ended.values()), is_kept=ended[background.FOLDER])
 
 
 @NOUN.command(
@@ -140,7 +142,7 @@ def logs(function: str | None, *, follow: bool) -> Iterator[LogLine]:
     examples=["demo", "demo --keep", "demo --engines memory"],
 )
 def demo(*, engines: str, keep: bool) -> Answer:
-    """Show every promise once: write, search, edit, delete, reject, fail, recover."""
+    """Run the demo: write, search, edit, delete, reject, fail, recover."""
     from ops.demo.run import run_demo
 
     return run_demo(engines=engines, keep=keep)

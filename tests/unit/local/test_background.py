@@ -30,7 +30,7 @@ def _signals() -> Iterator[None]:
 def test_second_up_waits_for_the_first_and_finds_its_stack(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """R81: two at once neither share a log nor start two stacks."""
+    """R82: two at once neither share a log nor start two stacks."""
     monkeypatch.setattr(background, "LOCK", tmp_path / "up.lock")
     said: list[str] = []
     waits = threading.Event()
@@ -65,7 +65,7 @@ def run_daemon(folder: Path, monkeypatch: pytest.MonkeyPatch, *, start: object) 
 def test_stack_that_cannot_start_is_reported_in_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """R81: `up` shows what the daemon prints."""
+    """R82: `up` shows what the daemon prints."""
 
     @contextmanager
     def claimed(*_: object, **__: object) -> Iterator[None]:

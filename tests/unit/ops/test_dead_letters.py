@@ -53,7 +53,13 @@ def test_causes_are_shown_as_a_table(deployment: Deployment) -> None:
     assert [" ".join(line.split()) for line in lines[1:]] == [
         "number cause documents",
         "1 [bold] input a",
+        "What to do: docs/operations.md, Dead letters",
     ]
+
+
+def test_without_failed_documents_nothing_is_to_do(deployment: Deployment) -> None:
+    """R41: one line."""
+    assert as_text(dead_list(deployment)) == "target default: 0 dead letters, 0 failed documents"
 
 
 def test_long_list_is_cut(deployment: Deployment) -> None:

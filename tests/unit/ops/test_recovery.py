@@ -1,16 +1,19 @@
 """Documents sent again from the command line, with what happens to each on stderr."""
 
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from functions.core.identity import DocumentId
+from functions.core.lane import Lane
 from functions.core.ledger_row import LedgerRow, Status
+from functions.core.settings import Ordering
 from ops.deployment import Deployment
 from ops.output import UsageError, as_text
 from ops.recovery import recover, requeue
-from tests.builders import make_row
+from tests.builders import make_row, make_source
 
 
 @pytest.fixture
@@ -67,5 +70,22 @@ def test_one_document_is_sent_to_the_chosen_lane(deployment: Deployment) -> None
 
 def test_unknown_document_is_not_sent(deployment: Deployment) -> None:
     """R40: one sentence."""
-    with pytest.raises(UsageError, match="default/articles/a was not sent"):
+    with pytest.raises(UsageError, match="the ledger has no row default/articles/a:"):
         requeue(deployment, "a")
+
+
+def test_document_of_a_sequential_source_is_named_with_its_own_lane(
+    deployment: Deployment,
+) -> None:
+    """R40: it has no other lane, whichever was asked for."""
+    source = make_source(ordering=Ordering.SEQUENTIAL)
+    outputs = {
+        **deployment.outputs,
+        "SourceArticlesSettings": source.model_dump_json(),
+        "TargetDefaultLaneSequentialArticlesUrl": deployment.queues["default"]["normal"],
+    }
+    deployment.ledger.write([make_row(revision=0, lane=Lane.SEQUENTIAL)])
+
+    answer = requeue(replace(deployment, outputs=outputs), make_row().task.document_id, lane="high")
+
+    assert answer.lane == "sequential"

@@ -77,6 +77,30 @@ def test_function_without_a_log_is_named(capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.usefixtures("folder")
+def test_what_up_prints_can_be_pasted_into_a_shell(capsys: pytest.CaptureFixture[str]) -> None:
+    """R40: and how the stack is stopped."""
+    assert main(["up"]) == 0
+
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert "`embedq down`" in first
+    assert lines[0] == "  export AWS_ENDPOINT_URL=http://localhost:1"
+
+
+@pytest.mark.parametrize(("ran", "is_kept"), [("FOLDER", True), ("DEMO_FOLDER", False)])
+def test_down_says_whether_documents_are_kept(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, ran: str, is_kept: bool
+) -> None:
+    """R82: those of the demo are not."""
+    monkeypatch.setattr(background, "down", lambda folder: folder == getattr(background, ran))
+
+    assert main(["down"]) == 0
+
+    shown = capsys.readouterr().out
+    assert shown.startswith("The stack is stopped.")
+    assert ("kept for the next `embedq up`" in shown) is is_kept
+
+
+@pytest.mark.usefixtures("folder")
 def test_hashed_stack_is_not_started_beside_another(capsys: pytest.CaptureFixture[str]) -> None:
     """R81: the stack that runs is not said to have hashed vectors."""
     assert main(["up", "--hashed"]) == 2

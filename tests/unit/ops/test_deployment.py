@@ -1,0 +1,52 @@
+"""Stages in AWS: what cannot be read is explained, with what to do about it."""
+
+from pathlib import Path
+
+import pytest
+from moto import mock_aws
+
+from ops.cli import main
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let boto3 find neither a region nor credentials."""
+    for name in ("REGION", "DEFAULT_REGION", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "PROFILE"):
+        monkeypatch.delenv(f"AWS_{name}", raising=False)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+def why(capsys: pytest.CaptureFixture[str], *options: str) -> str:
+    """Return what a command says that cannot read its stack."""
+    assert main(["stats", "--stage", "dev", *options]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("embedq: the stack embedq-dev cannot be read: ")
+    assert error.count("\n") == 1
+    return error
+
+
+def test_missing_region_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """R40: with the option that names it."""
+    assert "name it with --region" in why(capsys)
+
+
+def test_missing_credentials_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R40: the region is taken from AWS_REGION, as by other AWS clients."""
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+
+    assert "name a profile with --profile" in why(capsys)
+
+
+def test_stage_that_is_not_deployed_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R40: with the command that deploys it."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+
+    with mock_aws():
+        assert "`make deploy STAGE=dev`" in why(capsys, "--region", "eu-west-1")
