@@ -122,7 +122,7 @@ REMOVED_RULES = (
     RemovedRule("a tombstone is kept for a day", _without(purge, "KEPT_MS", 0)),
     RemovedRule(
         "a task's deduplication id has the version",
-        _without(tasks, "deduplication_id", lambda row, _: digest(row)),
+        _without(tasks, "deduplication_id", lambda row, *_: digest(row)),
     ),
     RemovedRule(
         "a version follows the clock too",
@@ -146,7 +146,7 @@ REMOVED_RULES = (
     ),
     RemovedRule(
         "a run closes rows of its own version only",
-        _without(Finish, "_decide_one", _close_any_version),
+        _without(Finish, "_decide", _close_any_version),
     ),
     RemovedRule(
         "an entry of the same version closes the row as it is",

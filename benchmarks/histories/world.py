@@ -31,7 +31,7 @@ TEXTS = ("alpha", "beta", "gamma", "", f"delta {POISON}", f"epsilon {KILLER}")
 HARMLESS_TEXTS = TEXTS[:4]
 DIMENSIONS = 16
 
-STEPS = 60  # of one history
+MIN_STEPS, MAX_STEPS = 5, 60  # of one history: in a long one a later write hides what went wrong
 MAX_KILLS = 6  # by chance, in one history; documents have five attempts, and heal
 MAX_DEPTH = 2  # runs that start between two calls of another run
 MAX_SKEW_MS = 5_000
@@ -347,8 +347,9 @@ WEIGHTS = {
 }
 
 
-def plan(seed: int, steps: int = STEPS) -> list[Step]:
+def plan(seed: int) -> list[Step]:
     """Choose the steps of a history; the same seed gives the same ones."""
     chooser = random.Random(seed)
+    steps = chooser.randint(MIN_STEPS, MAX_STEPS)
     actions = chooser.choices(list(WEIGHTS), list(WEIGHTS.values()), k=steps)
     return [Step(action, chooser.getrandbits(64)) for action in actions]

@@ -1,7 +1,7 @@
 """A ledger row: what is known about one document in one target. transitions.py changes it."""
 
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from itertools import takewhile
 
 from functions.core.change import Operation, Position
@@ -46,6 +46,14 @@ class Group(StrEnum):
     DELETED = "deleted"  # its tombstone is to be purged
 
 
+class Quarantine(IntEnum):
+    """How far a task is kept apart from others, as runs with it ended without an outcome."""
+
+    NONE = 0
+    GROUP = 1  # worked with others like it, before the rest of the batch
+    ALONE = 2  # worked alone and last: another crash is its own
+
+
 @dataclass(frozen=True)
 class Progress:
     """What was tried for this version's change, and when it is tried again."""
@@ -55,7 +63,11 @@ class Progress:
     free_retries: int = 0  # failures that spent no attempt, since the last one that did
     provider_failures: int = 0  # provider errors and timeouts in a row, of those that did
     throttles: int = 0  # runs that ended with its request throttled, since it failed otherwise
-    receive_count: int = 0  # of the message that was worked last
+    message_id: str = ""  # of the message that was worked last, of this version
+    receive_count: int = 0  # of that message, when it was worked
+    sent_ms: int = 0  # by the clock of SQS, the latest of the messages that were worked
+    quarantine: Quarantine = Quarantine.NONE
+    crashes: int = 0  # of runs that worked it alone
     last_attempt_ms: int | None = None
     next_attempt_ms: int | None = None
     parked: bool = False  # no message is on its way: the sweep sends it at next_attempt_ms

@@ -31,6 +31,7 @@ class Task:
     version: int
     lane: Lane
     trace_id: str = ""
+    copy: str = ""  # makes SQS take a task that it has taken before
 
     @property
     def row_key(self) -> RowKey:
@@ -38,7 +39,7 @@ class Task:
 
     @property
     def deduplication_id(self) -> str:
-        return deduplication_id(self.row_key, self.version)
+        return deduplication_id(self.row_key, self.version, self.copy)
 
     @property
     def group(self) -> str:

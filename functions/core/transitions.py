@@ -1,6 +1,7 @@
 """Every change of a ledger row, in the order of a task's way. Pure; each returns the new row."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from functions.core.change import Change, Operation, Rejected
 from functions.core.failure import Failure, FailureKind, Part
@@ -12,11 +13,15 @@ from functions.core.ledger_row import (
     LedgerRow,
     Outcome,
     Progress,
+    Quarantine,
     Status,
     next_version,
 )
 from functions.core.next_step import GiveUp, Heal, Park, RetryAfter, Step
 from functions.core.task import Task
+
+if TYPE_CHECKING:
+    from functions.core.ports import Message
 
 MAX_ERRORS = 10
 MAX_MESSAGE_CHARACTERS = 500
@@ -58,8 +63,9 @@ def accept(
         created_ms=row.created_ms,
         revision=row.revision,
         type=first.type or row.type,
+        progress=Progress(quarantine=row.progress.quarantine),
         indexed=row.indexed,
-        stashed=row.stashed,
+        stashed=_may_be_stashed(row),
         errors=row.errors,
     )
 
@@ -94,12 +100,15 @@ def requeue(row: LedgerRow, *, now_ms: int) -> LedgerRow:
         queued_ms=now_ms,
         progress=replace(
             row.progress,
+            message_id="",
             receive_count=0,
+            sent_ms=0,
             next_attempt_ms=now_ms + CONFIRM_MS,
             parked=False,
             sent=False,
         ),
         outcome=Outcome(),
+        stashed=_may_be_stashed(row),
     )
 
 
@@ -110,7 +119,14 @@ def confirm_sent(row: LedgerRow) -> LedgerRow:
 
 def start_over(row: LedgerRow) -> LedgerRow:
     """Let the attempts of a row start again at a person's wish; the history stays."""
-    return replace(row, progress=Progress(), outcome=Outcome())
+    progress = Progress(quarantine=row.progress.quarantine)
+    return replace(row, progress=progress, outcome=Outcome())
+
+
+def adopt(row: LedgerRow, task: Task) -> LedgerRow:
+    """Take the version of a task that is newer than its row: the ledger was restored."""
+    newer = replace(row.task, version=task.version)
+    return replace(start_over(row), task=newer, status=Status.PENDING)
 
 
 def put_in_lane(row: LedgerRow, lane: Lane) -> LedgerRow:
@@ -118,18 +134,29 @@ def put_in_lane(row: LedgerRow, lane: Lane) -> LedgerRow:
     return replace(row, task=replace(row.task, lane=lane))
 
 
-def start(row: LedgerRow, *, receive_count: int, max_attempts: int, now_ms: int) -> LedgerRow:
-    """Mark that a run works on it."""
+def start(
+    row: LedgerRow,
+    message: "Message",
+    *,
+    quarantine: Quarantine,
+    max_attempts: int,
+    now_ms: int,
+) -> LedgerRow:
+    """Mark that a run works on it, and with which message."""
     progress = replace(
         row.progress,
-        receive_count=receive_count,
+        message_id=message.message_id,
+        receive_count=message.receive_count,
+        sent_ms=max(row.progress.sent_ms, message.sent_ms),
+        quarantine=quarantine,
         max_attempts=max_attempts,
         last_attempt_ms=now_ms,
         next_attempt_ms=None,
         parked=False,
         sent=True,
     )
-    return replace(row, status=Status.PROCESSING, progress=progress)
+    stashed = _may_be_stashed(row)
+    return replace(row, status=Status.PROCESSING, progress=progress, stashed=stashed)
 
 
 def hand_back(row: LedgerRow) -> LedgerRow:
@@ -142,9 +169,15 @@ def keep_stashed(row: LedgerRow, stashed: bool) -> LedgerRow:
     return replace(row, stashed=row.stashed or stashed)
 
 
+def isolate(row: LedgerRow, quarantine: Quarantine) -> LedgerRow:
+    """Note how far it is kept apart; a run that has not ended may have stashed vectors."""
+    progress = replace(row.progress, quarantine=quarantine)
+    return replace(hand_back(row), progress=progress, stashed=_may_be_stashed(row))
+
+
 def record_crash(row: LedgerRow, crash: Failure, *, receive_count: int, now_ms: int) -> LedgerRow:
-    """Record that a run crashed with it; that run may have stashed vectors."""
-    progress = replace(row.progress, receive_count=receive_count)
+    """Spend an attempt for a run that crashed while it worked on this document alone."""
+    progress = replace(row.progress, receive_count=receive_count, crashes=row.progress.crashes + 1)
     crashed = replace(hand_back(row), progress=progress, stashed=True)
     return record_failure(crashed, crash, now_ms=now_ms)
 
@@ -163,6 +196,9 @@ def record_failure(row: LedgerRow, failure: Failure, *, now_ms: int) -> LedgerRo
         progress = replace(progress, throttles=progress.throttles + failure.is_asked)
     elif spends:
         progress = replace(progress, provider_failures=0, throttles=0)
+    if spends and not row.progress.crashes:
+        # A run came to an end with it: it is not what crashed the runs before.
+        progress = replace(progress, quarantine=Quarantine.NONE)
     return replace(_with_error(row, failure, now_ms), progress=progress)
 
 
@@ -234,6 +270,11 @@ def _closed(row: LedgerRow) -> LedgerRow:
         last_attempt_ms=row.progress.last_attempt_ms,
     )
     return replace(row, progress=progress, stashed=False)
+
+
+def _may_be_stashed(row: LedgerRow) -> bool:
+    """Tell whether the stash may hold vectors: a run that has not ended may have put some there."""
+    return row.stashed or row.status is Status.PROCESSING
 
 
 def _due_in(row: LedgerRow, seconds: float, now_ms: int, *, parked: bool) -> LedgerRow:

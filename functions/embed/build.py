@@ -51,6 +51,7 @@ def build_embed(
     announcements = Announcements(announcer, telemetry, clock, stage)
     finish = Finish(
         ledger=ledger,
+        queue=queue,
         announcements=announcements,
         telemetry=telemetry,
         clock=clock,

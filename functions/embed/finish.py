@@ -6,16 +6,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from functions.core.announcement import Announcements
+from functions.core.closing import close_rows
 from functions.core.failure import Failure, FailureError, FailureKind
-from functions.core.ledger_row import LedgerRow
-from functions.core.ports import Clock, Ledger, Telemetry
+from functions.core.ledger_row import LedgerRow, Quarantine
+from functions.core.ports import Clock, Ledger, TaskQueue, Telemetry
 from functions.core.retry_policy import RetrySettings
-from functions.core.swap import Rows, swap_until_settled
+from functions.core.transitions import adopt
 from functions.embed.ending import Conclusion, Ending, Failed, Indexed, Removed, Rules, conclude
 from functions.embed.job import Job, Returned
 
 if TYPE_CHECKING:
-    from functions.core.identity import RowKey
+    from functions.core.swap import Rows
 
 # Another run, of a newer version or of a copy, has closed the row meanwhile.
 OVERTAKEN = Conclusion("task_superseded", "TasksSuperseded")
@@ -48,6 +49,7 @@ class Finish:
     """The step with its dependencies."""
 
     ledger: Ledger
+    queue: TaskQueue
     announcements: Announcements
     telemetry: Telemetry
     clock: Clock
@@ -69,8 +71,13 @@ class Finish:
         rows: Rows = {key: one.job.row for key, one in waiting.items()}
         returned: list[Returned] = []
         try:
-            for key, one, _ in swap_until_settled(
-                self.ledger, rows, lambda rows: self._decide(by_key, rows)
+            for key, one, _ in close_rows(
+                self.ledger,
+                self.announcements,
+                rows,
+                lambda rows: {name: self._decide(by_key[name], row) for name, row in rows.items()},
+                # Not closed before its event is sent: the task comes again, and finds its entry.
+                refused=lambda one: self.end(one.job, Failed(EVENT_REFUSED)),
             ):
                 del waiting[key]
                 self._log(one)
@@ -80,9 +87,24 @@ class Finish:
             self.telemetry.event("ledger_failed", failure=str(error), tasks=len(waiting))
             # The tasks come again, and find their entries in the index.
             returned += [
-                Returned.later(one.job.message, jitter=self.jitter()) for one in waiting.values()
+                Returned.later(job.message, jitter=self.jitter())
+                for job in self._not_sent_anew([one.job for one in waiting.values()])
             ]
         return returned
+
+    def _not_sent_anew(self, jobs: Sequence[Job]) -> list[Job]:
+        """Send anew what was worked alone; return the other jobs.
+
+        The row still says that it is worked: with the same message, the next run would take this
+        one for crashed, and spend an attempt.
+        """
+        alone = [job for job in jobs if job.row.progress.quarantine is Quarantine.ALONE]
+        copies = {
+            job.key: replace(job.task, copy=f"{job.message.message_id}/{job.message.receive_count}")
+            for job in alone
+        }
+        unsent = {task.row_key for task in self.queue.send(list(copies.values()))}
+        return [job for job in jobs if job.key not in copies or job.key in unsent]
 
     def report(self) -> None:
         """Log the failures of a run, one line a cause, and start again."""
@@ -98,18 +120,13 @@ class Finish:
             )
         self.failures.clear()
 
-    def _decide(self, ended: dict["RowKey", Ended], rows: Rows) -> dict["RowKey", Ended]:
-        decided = {key: self._decide_one(ended[key], row) for key, row in rows.items()}
-        for key in self.announcements.refused(one.row for one in decided.values()):
-            # Not closed before its event is sent: the task comes again, and finds its entry.
-            decided[key] = self.end(decided[key].job, Failed(EVENT_REFUSED))
-        return decided
-
-    def _decide_one(self, one: Ended, row: LedgerRow | None) -> Ended:
+    def _decide(self, one: Ended, row: LedgerRow | None) -> Ended:
         if row is one.job.row:
             return one
-        if row is None or row.task.version != one.job.task.version:
+        if row is None or row.task.version > one.job.task.version:
             return replace(one, conclusion=OVERTAKEN)
+        if row.task.version < one.job.task.version:
+            row = adopt(row, one.job.task)
         # Another copy of the task may have failed; what is in the index is in the index.
         if row.status.is_open or (
             row.status.is_failed and isinstance(one.ending, Indexed | Removed)

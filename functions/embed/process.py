@@ -3,15 +3,14 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import ceil
 from typing import TypeVar
 
-from functions.core.batches import batches
 from functions.core.document import Document, Unusable, read_document
 from functions.core.entry import Tombstone
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import RowKey
 from functions.core.lane import Lane
-from functions.core.next_step import LAST_HIDING_RECEIVE
 from functions.core.ports import (
     Clock,
     Ledger,
@@ -22,19 +21,16 @@ from functions.core.ports import (
     VectorIndex,
 )
 from functions.core.settings import SourceSettings, TargetSettings
-from functions.core.transitions import hand_back, put_in_lane
-from functions.embed.ending import NO_TIME, Ending, Failed, Untouched
+from functions.core.transitions import confirm_sent, put_in_lane, requeue
+from functions.embed.ending import Ending, Failed, Untouched
 from functions.embed.entry_writes import Writes, write_entries
 from functions.embed.finish import Ended, Finish
 from functions.embed.guard.guard import Guard
 from functions.embed.job import Job, Prepared, Received, Returned
 from functions.embed.payment import Paid, Payment
 from functions.embed.prepare import LOAD_CHUNKS, parcels, split_document, tombstone
-from functions.embed.receive import Receive
+from functions.embed.receive import Receive, Round
 from functions.embed.run_time import RunTime, SecondsLeft
-
-# BatchGetItem's limit: one read of the source per round.
-ROUND_DOCUMENTS = 100
 
 Contents = dict[RowKey, Document | Unusable | None]
 T = TypeVar("T")
@@ -63,46 +59,41 @@ class Embed:
     def process(self, messages: Sequence[Message], seconds_left: SecondsLeft) -> list[str]:
         """Work a batch; return the ids of the messages that failed."""
         time = RunTime.begin(seconds_left)
+        # A crash of this run is noticed soon after its own end, not after the queue's visibility
+        # timeout, which is six runs long. Where SQS does not answer, it stays at that.
+        self.queue.hide([(message, ceil(time.crash_noticed_seconds)) for message in messages])
         received, returned = self.receive.parse(messages)
+        newest = self.receive.newest(received)
         with self.guard.run(time.for_requests):
-            for part in batches(self.receive.newest(received), ROUND_DOCUMENTS):
-                returned += self._round(part, time)
+            rounds = self._caught(lambda: self.receive.rounds(newest))
+            if isinstance(rounds, Failed):
+                returned += self._later(newest, rounds)
+            else:
+                for part in rounds:
+                    returned += self._round(part, time)
         self.finish.report()
         # The last thing of all: from this call on the messages may come again.
         for message in self.queue.hide([(b.message, round(b.seconds)) for b in returned]):
             self.telemetry.event("message_not_hidden", message_id=message.message_id)
         return [back.message.message_id for back in returned]
 
-    def _round(self, part: Sequence[Received], time: RunTime) -> list[Returned]:
+    def _round(self, part: Round, time: RunTime) -> list[Returned]:
         """Work a round; whatever happens, the batch gets an answer."""
-        work = self._work_round if time.has_a_round else self._hand_back
-        returned = self._caught(lambda: work(part, time))
-        if not isinstance(returned, Failed):
-            return returned
+        returned = self._caught(lambda: self._work_round(part, time))
+        return self._later(part.received, returned) if isinstance(returned, Failed) else returned
+
+    def _later(self, received: Sequence[Received], failed: Failed) -> list[Returned]:
         # The ledger cannot be read or written: nothing was paid, and no attempt is spent.
-        self.telemetry.event("round_failed", failure=returned.failure.message, tasks=len(part))
-        return [Returned.later(one.message, jitter=self.jitter()) for one in part]
+        self.telemetry.event("round_failed", failure=failed.failure.message, tasks=len(received))
+        return [Returned.later(one.message, jitter=self.jitter()) for one in received]
 
-    def _work_round(self, part: Sequence[Received], time: RunTime) -> list[Returned]:
-        admitted = self.receive.admit(part, run_seconds=time.total)
-        returned = admitted.returned + self._work(admitted.jobs, time)
-        for suspect in admitted.suspects:
-            # Run alone and last: another crash is its fault.
-            returned += self._round([suspect], time)
-        return returned
-
-    def _hand_back(self, part: Sequence[Received], time: RunTime) -> list[Returned]:
-        """Return what the run has no time for; what came often is parked before SQS gives up."""
-        often = [one for one in part if one.message.receive_count >= LAST_HIDING_RECEIVE]
-        returned = [self._soon(one.message) for one in part if one not in often]
-        if often:
-            admitted = self.receive.admit(often, run_seconds=time.total)
-            returned += admitted.returned
-            returned += [self._soon(one.message) for one in admitted.suspects]
-            returned += self.finish.close(self._all(admitted.jobs, Failed(NO_TIME)))
-        return returned
+    def _work_round(self, part: Round, time: RunTime) -> list[Returned]:
+        admitted = self.receive.admit(part, time)
+        return admitted.returned + self._work(admitted.jobs, time)
 
     def _work(self, jobs: Sequence[Job], time: RunTime) -> list[Returned]:
+        if not jobs:
+            return []
         contents = self._caught(lambda: self._read(jobs))
         if isinstance(contents, Failed):
             return self.finish.close(self._all(jobs, contents))
@@ -127,14 +118,20 @@ class Embed:
     def _move(self, jobs: Sequence[Job]) -> list[Returned]:
         """Send tasks of the delete lane whose documents exist again to where they are embedded.
 
-        The version stays: were the send to fail, the same message would try the same again.
+        As any requeue: the sweep sends what was not confirmed. A write that was lost is no move,
+        and its message comes again.
         """
-        rows = [hand_back(put_in_lane(job.row, Lane.NORMAL)) for job in jobs]
-        moved = list(self.ledger.write(rows).stored.values())
-        unsent = {task.row_key for task in self.queue.send([row.task for row in moved])}
-        for row in moved:
+        rows = [requeue(put_in_lane(job.row, Lane.NORMAL), now_ms=self.clock()) for job in jobs]
+        moved = self.ledger.write(rows).stored
+        unsent = {task.row_key for task in self.queue.send([row.task for row in moved.values()])}
+        self.ledger.write([confirm_sent(row) for key, row in moved.items() if key not in unsent])
+        for row in moved.values():
             self.telemetry.event("task_moved", **row.task.log_fields())
-        return [self._soon(job.message) for job in jobs if job.key in unsent]
+        return [
+            Returned.soon(job.message, self.target.retry, jitter=self.jitter())
+            for job in jobs
+            if job.key not in moved
+        ]
 
     def _results(
         self, jobs: Sequence[Job], contents: Contents, time: RunTime
@@ -219,9 +216,6 @@ class Embed:
 
     def _all(self, jobs: Sequence[Job], ending: Ending) -> list[Ended]:
         return [self.finish.end(job, ending) for job in jobs]
-
-    def _soon(self, message: Message) -> Returned:
-        return Returned.soon(message, self.target.retry, jitter=self.jitter())
 
     def _caught(self, stage: Callable[[], T]) -> T | Failed:
         """Run one stage: whatever goes wrong there is the failure of its documents alone."""

@@ -1,27 +1,45 @@
 """Messages -> jobs: parsed, only the newest of each document, checked against the ledger."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from functions.core.announcement import Announcements
+from functions.core.batches import batches
+from functions.core.closing import close_rows
+from functions.core.ledger_row import LedgerRow, Quarantine
 from functions.core.ports import Clock, Ledger, Message, Telemetry
 from functions.core.retry_policy import RetrySettings
-from functions.core.swap import Rows, swap_until_settled
+from functions.core.swap import Rows
 from functions.core.task import MalformedTaskError, Task, parse_task
-from functions.embed.admit import Admission, Verdict, admit
+from functions.embed.admit import Admission, Terms, Verdict, admit, crashes_of, quarantine_of
 from functions.embed.job import Job, Received, Returned
+from functions.embed.run_time import RunTime
 
 if TYPE_CHECKING:
     from functions.core.identity import RowKey
 
 
+WORKED = (Verdict.WORK, Verdict.SUSPECT)
+OVER = (Verdict.SUPERSEDED, Verdict.DONE)
+# BatchGetItem's limit: one read of the source per round.
+ROUND_DOCUMENTS = 100
+
+
+@dataclass(frozen=True)
+class Round:
+    """Tasks that are worked together, and the rows that were read for the batch."""
+
+    quarantine: Quarantine
+    received: Sequence[Received]
+    rows: "Mapping[RowKey, LedgerRow]"
+
+
 @dataclass(frozen=True)
 class Admitted:
-    """The messages of a round, by what is to be done with them."""
+    """The messages of a round: to be worked, or to be returned; the others are acknowledged."""
 
     jobs: list[Job] = field(default_factory=list)
-    suspects: list[Received] = field(default_factory=list)  # each to be admitted again, alone
     returned: list[Returned] = field(default_factory=list)
 
 
@@ -59,7 +77,8 @@ class Receive:
         newest: dict[RowKey, Received] = {}
         for one in received:
             other = newest.get(one.task.row_key)
-            if other is None or one.task.version > other.task.version:
+            # Of two copies the one that was sent last: it may be a redriven one.
+            if other is None or _age(one) > _age(other):
                 newest[one.task.row_key] = one
         kept = set(map(id, newest.values()))
         for one in received:
@@ -67,41 +86,79 @@ class Receive:
                 self._log(Verdict.SUPERSEDED, one.task)
         return list(newest.values())
 
-    def admit(self, received: Sequence[Received], *, run_seconds: float) -> Admitted:
+    def rounds(self, received: Sequence[Received]) -> list[Round]:
+        """Read the rows, and put those together that are worked together.
+
+        Suspects come first, as they would starve behind the others; those that are worked alone
+        come last, as one of them may end the run.
+        """
+        rows = self.ledger.read(one.task.row_key for one in received)
+        levels: dict[Quarantine, list[Received]] = {level: [] for level in Quarantine}
+        for one in received:
+            levels[quarantine_of(one.message, rows.get(one.task.row_key))].append(one)
+
+        levels[Quarantine.ALONE].sort(key=lambda one: crashes_of(rows[one.task.row_key]))
+        return [
+            Round(level, part, rows)
+            for level in (Quarantine.GROUP, Quarantine.NONE, Quarantine.ALONE)
+            for part in batches(levels[level], 1 if level is Quarantine.ALONE else ROUND_DOCUMENTS)
+        ]
+
+    def admit(self, part: Round, time: RunTime) -> Admitted:
         """Mark in the ledger what is worked now, and sort out what is not."""
-        by_key = {one.task.row_key: one for one in received}
+        by_key = {one.task.row_key: one for one in part.received}
 
         def decide(rows: Rows) -> dict["RowKey", Admission]:
-            admissions = {
-                key: admit(
-                    by_key[key].task,
-                    by_key[key].message,
-                    row,
-                    retry=self.retry,
-                    run_seconds=run_seconds,
-                    now_ms=self.clock(),
-                )
+            terms = Terms(
+                self.retry,
+                part.quarantine,
+                time.has_a_round,
+                time.crash_noticed_seconds,
+                self.clock(),
+            )
+            return {
+                key: admit(by_key[key].task, by_key[key].message, row, terms)
                 for key, row in rows.items()
             }
-            for key in self.announcements.refused(one.row for one in admissions.values()):
-                admissions[key] = Admission(Verdict.NOT_ANNOUNCED)
-            return admissions
 
         admitted = Admitted()
-        rows: Rows = {**dict.fromkeys(by_key), **self.ledger.read(by_key)}
-        for key, admission, row in swap_until_settled(self.ledger, rows, decide):
+        rows: Rows = {key: part.rows.get(key) for key in by_key}
+        for key, admission, row in close_rows(
+            self.ledger,
+            self.announcements,
+            rows,
+            decide,
+            refused=lambda _: Admission(Verdict.NOT_ANNOUNCED),
+        ):
             one = by_key[key]
-            self._log(admission.verdict, one.task)
-            match admission.verdict:
-                case Verdict.WORK if row is not None:
-                    admitted.jobs.append(Job(one.message, one.task, row))
-                case Verdict.SUSPECT:
-                    admitted.suspects.append(one)
-                case Verdict.DEAD:
-                    admitted.returned.append(Returned(one.message, 0))
-                case Verdict.NOT_ANNOUNCED:
-                    admitted.returned.append(Returned.later(one.message, jitter=self.jitter()))
+            verdict = self._announced_again(admission.verdict, one.message, row)
+            self._log(verdict, one.task)
+            if verdict in WORKED and row is not None:
+                admitted.jobs.append(Job(one.message, one.task, row))
+            elif (seconds := self._again_in_seconds(verdict, one.message, time)) is not None:
+                admitted.returned.append(Returned(one.message, seconds))
         return admitted
+
+    def _announced_again(
+        self, verdict: Verdict, message: Message, row: LedgerRow | None
+    ) -> Verdict:
+        """Announce the end that stands: a crashed run with this message may have sent another."""
+        if row is None or verdict not in OVER or message.receive_count == 1:
+            return verdict
+        return Verdict.NOT_ANNOUNCED if self.announcements.refused([row]) else verdict
+
+    def _again_in_seconds(self, verdict: Verdict, message: Message, time: RunTime) -> float | None:
+        match verdict:
+            case Verdict.IN_WORK:
+                return time.crash_noticed_seconds
+            case Verdict.POSTPONED:
+                return Returned.soon(message, self.retry, jitter=self.jitter()).seconds
+            case Verdict.NOT_ANNOUNCED:
+                return Returned.later(message, jitter=self.jitter()).seconds
+            case Verdict.DEAD:
+                return 0
+            case _:
+                return None
 
     def _task(self, message: Message) -> Task:
         task = parse_task(message.body)
@@ -115,3 +172,7 @@ class Receive:
         self.telemetry.event(str(verdict), **task.log_fields())
         if verdict is Verdict.SUPERSEDED:
             self.telemetry.count("TasksSuperseded")
+
+
+def _age(one: Received) -> tuple[int, int]:
+    return one.task.version, one.message.sent_ms

@@ -10,6 +10,8 @@ SecondsLeft = Callable[[], float]
 SHORTEST_REQUEST_SECONDS = 5.0
 # A small request has half of `request_seconds`, one of so many tokens that and the whole.
 TOKENS_PER_REQUEST_TIME = 100_000
+# A message of a crashed run comes again so long after the run's own end.
+CRASH_NOTICED_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,11 @@ class RunTime:
     def has_a_parcel(self) -> bool:
         """Tell whether one bulk request, the ledger and the queue after it still fit."""
         return self.left() >= min(14.0, self.total / 4)
+
+    @cached_property
+    def crash_noticed_seconds(self) -> float:
+        """How long after a run's beginning it is over, whatever became of it."""
+        return self.total + CRASH_NOTICED_SECONDS
 
     def for_requests(self) -> float:
         """Return how long requests may still be sent and waited for."""

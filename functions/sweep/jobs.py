@@ -4,12 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from functions.core.announcement import Announcements
+from functions.core.closing import close_rows
 from functions.core.failure import Failure, FailureKind
+from functions.core.identity import RowKey
 from functions.core.lane import Lane
 from functions.core.ledger_row import Group, LedgerRow
 from functions.core.next_step import attempts_allowed
 from functions.core.ports import Clock, Telemetry
 from functions.core.retry_policy import RetrySettings
+from functions.core.swap import Rows
 from functions.core.transitions import give_up_stuck, put_in_lane, record_failure
 from functions.sweep.dispatch import Dispatch
 from functions.sweep.gate import Gate
@@ -19,6 +22,13 @@ from functions.sweep.requeue import Requeue
 from functions.sweep.walk import Walk
 
 STUCK = Failure(FailureKind.RESOURCE, "no run has come to an end with it")
+
+
+@dataclass(frozen=True)
+class Closed:
+    """A row that is given up; None: it stays."""
+
+    row: LedgerRow | None = None
 
 
 @dataclass(frozen=True)
@@ -83,16 +93,29 @@ class Stuck:
             wanted=self.tools.gate.check(stuck_rule(due_ms)),
         ):
             over = [row for row in rows if is_exhausted(row, self.retry[row.task.target])]
-            self._close([give_up_stuck(row, STUCK, now_ms=now_ms) for row in over])
+            self._close(over, now_ms)
             dispatch.send(
                 [record_failure(row, STUCK, now_ms=now_ms) for row in rows if row not in over]
             )
 
-    def _close(self, rows: Sequence[LedgerRow]) -> None:
-        """Close rows after their events are sent; a crash in between sends an event twice."""
-        refused = self.announcements.refused(rows)
-        announced = [row for row in rows if row.row_key not in refused]
-        for row in self.tools.walk.ledger.write(announced).stored.values():
+    def _close(self, rows: Sequence[LedgerRow], now_ms: int) -> None:
+        """Close rows after their events are sent; one that has changed meanwhile is not stuck."""
+        stuck = {row.row_key: row for row in rows}
+
+        def decide(waiting: Rows) -> dict[RowKey, Closed]:
+            same = {key for key, row in waiting.items() if row is stuck[key]}
+            return {
+                key: Closed(
+                    give_up_stuck(stuck[key], STUCK, now_ms=now_ms) if key in same else None
+                )
+                for key in waiting
+            }
+
+        for _, closed, row in close_rows(
+            self.tools.walk.ledger, self.announcements, stuck, decide, refused=lambda _: Closed()
+        ):
+            if closed.row is None or row is None:
+                continue
             self.tools.telemetry.event(
                 "task_exhausted",
                 **row.task.log_fields(),

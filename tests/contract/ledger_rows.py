@@ -12,6 +12,7 @@ from functions.core.ledger_row import (
     LedgerRow,
     Outcome,
     Progress,
+    Quarantine,
     Status,
 )
 from functions.core.task import Task
@@ -37,6 +38,7 @@ ROWS = st.builds(
         version=MILLISECONDS,
         lane=st.sampled_from(Lane),
         trace_id=TEXT,
+        copy=TEXT,
     ),
     position=st.builds(Position.of, TEXT, st.integers(0, 10**40 - 1).map(str)),
     operation=st.sampled_from(Operation),
@@ -52,7 +54,11 @@ ROWS = st.builds(
         max_attempts=COUNT,
         free_retries=COUNT,
         provider_failures=COUNT,
+        message_id=TEXT,
         receive_count=COUNT,
+        sent_ms=MILLISECONDS,
+        quarantine=st.sampled_from(Quarantine),
+        crashes=COUNT,
         last_attempt_ms=MAYBE_MILLISECONDS,
         next_attempt_ms=MAYBE_MILLISECONDS,
         parked=st.booleans(),

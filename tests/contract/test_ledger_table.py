@@ -10,9 +10,9 @@ import pytest
 from functions.adapters.dynamodb_ledger import OPEN_SHARDS, DynamoDbLedger, shard_of
 from functions.adapters.dynamodb_values import from_dynamodb
 from functions.core.identity import DocumentId
-from functions.core.ledger_row import SCHEMA, IndexedContent, LedgerRow, Status
+from functions.core.ledger_row import SCHEMA, IndexedContent, LedgerRow, Quarantine, Status
 from functions.core.transitions import complete, start
-from tests.builders import NOW_MS, changed, make_row
+from tests.builders import NOW_MS, changed, make_message, make_row
 from tests.contract.engines import real
 from tests.contract.ledger_engines import LedgerTable, ledger_table
 
@@ -129,7 +129,13 @@ def test_completed_row_is_small(table: LedgerTable) -> None:
     trace = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"
     name = "a" * 100
     row = make_row(revision=0, document_id=DocumentId(name), key={"id": {"S": name}})
-    started = start(changed(row, trace_id=trace), receive_count=1, max_attempts=5, now_ms=NOW_MS)
+    started = start(
+        changed(row, trace_id=trace),
+        make_message(),
+        quarantine=Quarantine.NONE,
+        max_attempts=5,
+        now_ms=NOW_MS,
+    )
     indexed = IndexedContent(10, 0, 5000, "text-embedding-3-small")
     done = complete(started, indexed, content_hash="0" * 64, now_ms=NOW_MS)
 

@@ -1,7 +1,8 @@
 """Stories of what fails and what becomes of it, on the in-memory engines."""
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
+
+import pytest
 
 from functions.core.breaker import Circuit
 from functions.core.entry import Entry, Tombstone, WriteResult
@@ -9,10 +10,10 @@ from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import EntryId, RowKey
 from functions.core.ledger_row import LedgerRow, Status
 from functions.core.ports import Embedded, Swapped
-from functions.core.retry_policy import Healing, RetrySettings
+from functions.core.retry_policy import PRESETS, Healing, RetrySettings
 from local.memory.index import MemoryIndex
 from local.memory.ledger import MemoryLedger
-from local.memory.pipeline import MemoryPipeline
+from local.memory.pipeline import RUN_SECONDS, MemoryPipeline
 from tests.builders import make_pipeline
 from tests.fake_embedder import FakeEmbedder
 from tests.flow.stories import PARAGRAPHS, paid_texts, row, texts, write
@@ -121,13 +122,24 @@ class Killed(BaseException):
     """The process is gone."""
 
 
-def test_document_that_kills_its_runs_takes_no_other_with_it() -> None:
-    """R10 R31: the nine others of its batch complete; it ends alone, with its reason."""
+@pytest.mark.parametrize(
+    "policy",
+    [
+        RetrySettings(),
+        RetrySettings(default=PRESETS["capped"].model_copy(update={"cap_seconds": 120.0})),
+        RetrySettings(max_hide_seconds=900),
+    ],
+    ids=["standard", "capped at two minutes", "hidden for long"],
+)
+def test_document_that_kills_its_runs_takes_no_other_with_it(policy: RetrySettings) -> None:
+    """R10 R31: the nine others of its batch complete; it ends alone, with its reason.
 
+    Whatever the settings: two crashes are free, then each one spends an attempt.
+    """
     embedder = FakeEmbedder()
     embedder.by_word["deadly"] = Killed()
     pipeline = make_pipeline(
-        target={"retry": RetrySettings(healing=Healing(hours=0))},
+        target={"retry": policy.model_copy(update={"healing": Healing(hours=0)})},
         embedders={"default": embedder},
     )
     for number in range(5):
@@ -137,24 +149,35 @@ def test_document_that_kills_its_runs_takes_no_other_with_it() -> None:
         write(pipeline, f"z-{number}", f"another text {number}")
     pipeline.deliver_new()
 
-    for _ in range(12):
-        with suppress(Killed):
+    crashes = 0
+    for _ in range(20):
+        try:
             pipeline.run("default/normal")
-        pipeline.clock.advance(1000)
+        except Killed:
+            crashes += 1
+        pipeline.sweep("due")
+        # A crashed run is noticed thirty seconds after its own end.
+        pipeline.clock.advance(RUN_SECONDS + 30)
     pipeline.drain()
 
     assert len(texts(pipeline)) == 9
-    assert row(pipeline, "bad").status is Status.FAILED_MAX_RETRIES
+    bad = row(pipeline, "bad")
+    assert bad.status is Status.FAILED_MAX_RETRIES
+    assert crashes == 2 + bad.progress.attempts == 2 + policy.default.max_attempts
     assert {
         row.progress.attempts
         for row in pipeline.ledger.rows.values()
         if row.task.document_id != "bad"
-    } == {2}
+    } == {1}
     assert len(pipeline.queues.dead_letters()) == 1
 
 
-def test_ledger_that_is_down_spends_no_attempt() -> None:
-    """R22 R31: the entry is written, its row cannot be: the next delivery completes it."""
+@pytest.mark.parametrize("failures", [1, 3, 6])
+def test_ledger_that_is_down_spends_no_attempt(failures: int) -> None:
+    """R22 R31: the entry is written, its row cannot be: a later delivery completes it.
+
+    From the third on it is worked alone, and still not taken for the cause of a crash.
+    """
 
     class ShakyLedger(MemoryLedger):
         failures = 0
@@ -166,7 +189,7 @@ def test_ledger_that_is_down_spends_no_attempt() -> None:
             return super().write(rows)
 
     ledger = ShakyLedger()
-    ledger.failures = 3
+    ledger.failures = failures
     pipeline = make_pipeline(ledger=ledger)
     write(pipeline, "a", "hello")
 

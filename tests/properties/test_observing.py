@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from functions.adapters.telemetry import PowertoolsTelemetry, make_metrics
 from functions.core.failure import FailureKind
+from functions.core.lane import Lane
 from functions.core.ledger_row import LedgerRow, Status
 from functions.core.retry_policy import PRESETS, RetryPolicy, RetrySettings
 from ops.statistics import LABELS, stats
@@ -56,15 +57,14 @@ def told_as(before: LedgerRow | None, after: LedgerRow) -> str | None:
     if before is None or before.position != after.position:
         return "change_accepted"
     if before.task.version != after.task.version:
-        return "task_requeued"
+        is_moved = before.task.lane is Lane.DELETE is not after.task.lane
+        return "task_moved" if is_moved else "task_requeued"
     if before.status is after.status is Status.PENDING:
         return None  # the send of a requeue is confirmed
     if after.status in ENDS:
         return ENDS[after.status]
     if after.status is Status.FAILED:
         return "task_healing" if after.is_healing else "task_given_up"
-    if after.task.lane is not before.task.lane:
-        return "task_moved"
     return "task_parked" if after.progress.parked else "task_failed"
 
 

@@ -1,5 +1,6 @@
 """Every change of a row: what it resets, and what it keeps."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from functions.core.ledger_row import (
     LedgerRow,
     Outcome,
     Progress,
+    Quarantine,
     Status,
 )
 from functions.core.next_step import GiveUp, Heal, Park, RetryAfter, Step
@@ -24,10 +26,12 @@ from functions.core.transitions import (
     CONFIRM_MS,
     SEND_AGAIN_MS,
     accept,
+    adopt,
     complete,
     confirm_sent,
     give_up_stuck,
     hand_back,
+    isolate,
     leave_to_sweep,
     put_in_lane,
     record_crash,
@@ -39,7 +43,15 @@ from functions.core.transitions import (
     start,
     start_over,
 )
-from tests.builders import NOW_MS, changed, make_change, make_position, make_row
+from tests.builders import (
+    NOW_MS,
+    changed,
+    make_change,
+    make_message,
+    make_position,
+    make_row,
+    make_task,
+)
 
 LATER_MS = NOW_MS + 1000
 DAY_SECONDS = 24 * 3600
@@ -53,7 +65,11 @@ FULL = replace(
         free_retries=3,
         provider_failures=2,
         throttles=1,
+        message_id="before",
         receive_count=2,
+        sent_ms=NOW_MS - 7,
+        quarantine=Quarantine.ALONE,
+        crashes=2,
         last_attempt_ms=NOW_MS - 5,
         next_attempt_ms=NOW_MS + 5,
         parked=True,
@@ -64,6 +80,19 @@ FULL = replace(
     outcome=Outcome(1, 2, "why", "hash", 3),
     indexed=IndexedContent(3, 1, 42, "m"),
 )
+
+
+def started(row: LedgerRow) -> LedgerRow:
+    return start(row, make_message(), quarantine=Quarantine.NONE, max_attempts=5, now_ms=LATER_MS)
+
+
+def requeued(row: LedgerRow) -> LedgerRow:
+    return requeue(row, now_ms=LATER_MS)
+
+
+def accepted(row: LedgerRow) -> LedgerRow:
+    change = make_change(key={"pk": {"S": "a"}})
+    return accept(change, row, target="default", lane=Lane.NORMAL, trace_id="", now_ms=LATER_MS)
 
 
 def test_first_change_makes_an_empty_row() -> None:
@@ -98,7 +127,7 @@ def test_next_change_starts_over_and_keeps_what_the_document_has() -> None:
         position=change.position,
         operation=Operation.DELETE,
         queued_ms=LATER_MS,
-        progress=Progress(),
+        progress=Progress(quarantine=Quarantine.ALONE),
         outcome=Outcome(),
     )
 
@@ -135,7 +164,9 @@ def test_requeue_takes_a_version_and_waits_for_its_confirmation() -> None:
         version=LATER_MS,
         status=Status.PENDING,
         queued_ms=LATER_MS,
+        message_id="",
         receive_count=0,
+        sent_ms=0,
         next_attempt_ms=LATER_MS + CONFIRM_MS,
         parked=False,
         sent=False,
@@ -155,8 +186,17 @@ def test_task_that_was_not_sent_is_left_to_the_sweep() -> None:
 
 
 def test_start_over_forgets_attempts_and_outcome() -> None:
-    """R24: a person's retry; the history stays."""
-    assert start_over(FULL) == replace(FULL, progress=Progress(), outcome=Outcome())
+    """R24: a person's retry; the history stays, and what crashed its runs is still apart."""
+    progress = Progress(quarantine=Quarantine.ALONE)
+
+    assert start_over(FULL) == replace(FULL, progress=progress, outcome=Outcome())
+
+
+def test_row_of_a_restored_ledger_takes_the_version_of_its_task() -> None:
+    """R04 R05: and waits, as after a change."""
+    row = adopt(changed(FULL, status=Status.COMPLETED), make_task(version=LATER_MS))
+
+    assert row == changed(start_over(FULL), version=LATER_MS, status=Status.PENDING)
 
 
 def test_lane_is_all_that_a_move_changes() -> None:
@@ -165,13 +205,18 @@ def test_lane_is_all_that_a_move_changes() -> None:
 
 
 def test_start_marks_the_run_and_keeps_what_was_tried() -> None:
-    """R28: status, time, receives and limit."""
-    row = start(FULL, receive_count=3, max_attempts=9, now_ms=LATER_MS)
+    """R28: status, time, message, receives and limit."""
+    message = make_message(receive_count=3, sent_ms=NOW_MS - 6)
+
+    row = start(FULL, message, quarantine=Quarantine.GROUP, max_attempts=9, now_ms=LATER_MS)
 
     assert row == changed(
         FULL,
         status=Status.PROCESSING,
+        message_id=message.message_id,
         receive_count=3,
+        sent_ms=NOW_MS - 6,
+        quarantine=Quarantine.GROUP,
         max_attempts=9,
         last_attempt_ms=LATER_MS,
         next_attempt_ms=None,
@@ -180,9 +225,29 @@ def test_start_marks_the_run_and_keeps_what_was_tried() -> None:
     )
 
 
+def test_latest_time_of_sending_is_kept() -> None:
+    """R20 R41: of two copies of a task, an older one is not taken for redriven."""
+    old = make_message(sent_ms=NOW_MS - 8)
+
+    row = start(FULL, old, quarantine=Quarantine.NONE, max_attempts=9, now_ms=LATER_MS)
+
+    assert row.progress.sent_ms == FULL.progress.sent_ms
+
+
+@pytest.mark.parametrize("next_of", [started, requeued, accepted], ids=lambda made: made.__name__)
+def test_vectors_of_a_run_that_has_not_ended_may_be_in_the_stash(
+    next_of: Callable[[LedgerRow], LedgerRow],
+) -> None:
+    """R13: whoever comes next looks there, a newer version too."""
+    assert next_of(make_row(status=Status.PROCESSING)).stashed
+    assert not next_of(make_row(status=Status.PENDING)).stashed
+
+
 def test_handed_back_row_waits_again() -> None:
     """R31: no attempt, no error."""
-    started = start(make_row(), receive_count=1, max_attempts=5, now_ms=NOW_MS)
+    started = start(
+        make_row(), make_message(), quarantine=Quarantine.NONE, max_attempts=5, now_ms=NOW_MS
+    )
 
     assert hand_back(started) == changed(started, status=Status.PENDING)
 
@@ -227,10 +292,40 @@ def test_crash_spends_an_attempt_and_may_have_stashed() -> None:
         before,
         status=Status.PENDING,
         receive_count=2,
+        crashes=1,
         attempts=1,
         stashed=True,
         errors=(ErrorRecord(LATER_MS, FailureKind.RESOURCE, "crashed"),),
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "crashes", "quarantine"),
+    [
+        (FailureKind.TIMEOUT, 0, Quarantine.NONE),
+        (FailureKind.TIMEOUT, 1, Quarantine.ALONE),
+        (FailureKind.THROTTLED, 0, Quarantine.ALONE),
+    ],
+    ids=["its run ended", "it has crashed runs", "it was not tried"],
+)
+def test_quarantine_ends_with_a_run_that_ends(
+    kind: FailureKind, crashes: int, quarantine: Quarantine
+) -> None:
+    """R24 R31: an attempt that failed in an ordinary way shows that it does not crash its runs."""
+    row = make_row(quarantine=Quarantine.ALONE, crashes=crashes)
+
+    failed = record_failure(row, Failure(kind, "why"), now_ms=LATER_MS)
+
+    assert failed.progress.quarantine is quarantine
+
+
+def test_isolated_row_waits_and_is_apart() -> None:
+    """R31: no attempt is spent."""
+    before = make_row(status=Status.PROCESSING)
+
+    row = isolate(before, Quarantine.GROUP)
+
+    assert row == changed(before, status=Status.PENDING, quarantine=Quarantine.GROUP, stashed=True)
 
 
 FAILED = Outcome(failed_ms=NOW_MS, reason="why")

@@ -9,6 +9,7 @@ from functions.core.retry_policy import Healing, RetryPolicy, RetrySettings
 from functions.embed.finish import Finish
 from functions.embed.receive import Receive
 from local.memory.ledger import MemoryLedger
+from local.memory.queues import MemoryQueues
 from local.memory.runtime import MemoryAnnouncer, MemoryTelemetry, MovableClock
 
 RETRY = RetrySettings(default=RetryPolicy(max_attempts=3), healing=Healing(hours=0))
@@ -60,8 +61,10 @@ class Steps:
             target="default",
             sources=frozenset({"articles"}),
         )
+        self.queues = MemoryQueues(self.clock)
         self.finish = Finish(
             ledger=self.ledger,
+            queue=self.queues,
             announcements=announcements,
             telemetry=self.telemetry,
             clock=self.clock,

@@ -8,9 +8,10 @@ import pytest
 
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import DocumentId
-from functions.core.ledger_row import LedgerRow, Status
+from functions.core.ledger_row import LedgerRow, Quarantine, Status
 from functions.core.ports import Swapped
 from functions.core.retry_policy import RetryPolicy, RetrySettings
+from functions.core.task import parse_task
 from functions.embed.ending import Ending, Failed, Indexed, Removed, Superseded
 from functions.embed.finish import BULK_DOCUMENTS, EVENT_REFUSED
 from functions.embed.job import Job, Returned
@@ -157,7 +158,43 @@ def test_row_that_changed_meanwhile_decides_again(
     assert returned == ([] if again is None else [Returned(one.message, again)])
     assert event in steps.events()
     if event == "task_superseded":
-        assert steps.ledger.rows[one.key] == changed(one.row, revision=2, **meanwhile)
+        standing = steps.ledger.rows[one.key]
+        assert standing == changed(one.row, revision=standing.revision, **meanwhile)
+
+
+def test_end_that_stands_is_the_last_that_is_announced() -> None:
+    """R27: this copy of the task read a poison, the other one the mended text."""
+    steps = Steps(OvertakenLedger(lambda row: changed(row, status=Status.COMPLETED)))
+    poison = Failure(FailureKind.INVALID_INPUT, "400")
+
+    close(steps, job(steps), Failed(poison))
+
+    statuses = [event.status for event in steps.announcer.events]
+    assert statuses == [Status.FAILED, Status.COMPLETED]
+
+
+def test_what_was_worked_alone_is_sent_anew_where_the_ledger_takes_no_ending() -> None:
+    """R22 R31: its row cannot say that its run ended; the same message would spend an attempt."""
+    ledger = BrokenLedger()
+    steps = Steps(ledger)
+    jobs = [job(steps, "a", quarantine=Quarantine.ALONE), job(steps, "b")]
+    ledger.is_broken = True
+
+    returned = steps.finish.close([steps.finish.end(one, INDEXED) for one in jobs])
+
+    assert returned == [Returned.later(jobs[1].message, jitter=0)]
+    [anew] = steps.queues.receive("default/normal", 10)
+    assert parse_task(anew.body) == replace(jobs[0].task, copy="message-1/1")
+
+
+def test_row_of_a_restored_ledger_is_closed() -> None:
+    """R04 R28: it has an older version than the run."""
+    steps = Steps(OvertakenLedger(lambda row: changed(row, version=NOW_MS - 1)))
+    one = job(steps)
+
+    assert close(steps, one, INDEXED) == []
+    assert steps.ledger.rows[one.key].task.version == NOW_MS
+    assert steps.ledger.rows[one.key].status is Status.COMPLETED
 
 
 def test_row_that_is_gone_is_not_brought_back() -> None:

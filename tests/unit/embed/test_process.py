@@ -8,12 +8,14 @@ import pytest
 
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.lane import Lane
-from functions.core.ledger_row import LedgerRow, Status
+from functions.core.ledger_row import LedgerRow, Quarantine, Status
 from functions.core.next_step import LAST_HIDING_RECEIVE
+from functions.core.transitions import CONFIRM_MS
 from functions.embed import process
 from local.memory.index import HashedEmbedder, MemoryIndex
 from local.memory.ledger import MemoryLedger, MemoryStash
 from local.memory.pipeline import MemoryPipeline
+from local.memory.queues import MemoryQueues
 from local.memory.runtime import MemoryTelemetry
 from local.memory.table import MemorySource
 from tests.builders import changed, make_source, make_target
@@ -21,6 +23,10 @@ from tests.builders import changed, make_source, make_target
 STORE_DOWN = FailureError(Failure(FailureKind.STORE_UNAVAILABLE, "no answer"))
 BUSY = FailureError(Failure(FailureKind.INDEX_BUSY, "429"))
 DEFECT = ZeroDivisionError()
+
+
+class Killed(BaseException):
+    """The process is gone."""
 
 
 class LoggingTelemetry(MemoryTelemetry):
@@ -33,7 +39,7 @@ class LoggingTelemetry(MemoryTelemetry):
 class Broken:
     """An adapter of which one method fails while `is_broken`."""
 
-    def __init__(self, adapter: Any, method: str, error: Exception) -> None:
+    def __init__(self, adapter: Any, method: str, error: BaseException) -> None:
         self._adapter = adapter
         self._method = method
         self._error = error
@@ -48,7 +54,7 @@ class Broken:
 class Batch:
     """Documents a, b and c in the normal lane of a pipeline with one adapter that can break."""
 
-    def __init__(self, kind: type, method: str, error: Exception, **target: Any) -> None:
+    def __init__(self, kind: type, method: str, error: BaseException, **target: Any) -> None:
         self.broken: list[Broken] = []
 
         def around(adapter: Any, _: set[str]) -> Any:
@@ -242,32 +248,100 @@ def test_run_without_time_parks_only_what_came_often() -> None:
     assert [row.progress.parked for row in rows] == [True, False, False]
 
 
-def test_tasks_of_a_crashed_run_are_worked_one_by_one() -> None:
-    """R24 R31: the next crash shows which document is the cause."""
+@pytest.mark.parametrize(
+    ("before", "requests"), [(Quarantine.NONE, [3]), (Quarantine.GROUP, [1, 1, 1])]
+)
+def test_tasks_of_a_crashed_run_are_worked_apart_step_by_step(
+    before: Quarantine, requests: list[int]
+) -> None:
+    """R24 R31: together at first, then one by one; no attempt is spent on either."""
     batch = Batch(MemoryStash, "write", STORE_DOWN)
     pipeline = batch.pipeline
-    pipeline.queues.receive("default/normal", 10)
-    now_ms = pipeline.clock()
+    messages = iter(pipeline.queues.receive("default/normal", 10))
     change_all(
         batch,
-        lambda row: changed(row, status=Status.PROCESSING, receive_count=1, last_attempt_ms=now_ms),
+        lambda row: changed(
+            row,
+            status=Status.PROCESSING,
+            message_id=next(messages).message_id,
+            receive_count=1,
+            quarantine=before,
+        ),
     )
     pipeline.clock.advance(3600)
 
     rows = batch.run()
 
-    assert {(row.status, row.progress.attempts) for row in rows} == {(Status.COMPLETED, 2)}
+    assert {(row.status, row.progress.attempts) for row in rows} == {(Status.COMPLETED, 1)}
     embedder = pipeline.embedders["default"]
     assert isinstance(embedder, HashedEmbedder)
-    assert [len(texts) for texts in embedder.requests] == [1, 1, 1]
-    assert [name for name in batch.events() if name in ("task_suspected", "task_completed")] == [
-        *["task_suspected"] * 3,
-        *["task_completed"] * 3,
-    ]
+    assert [len(texts) for texts in embedder.requests] == requests
+    assert batch.events().count("task_suspected") == 3
+
+
+@pytest.mark.parametrize("seconds", [60.0, 120.0, 900.0])
+def test_crashed_run_is_noticed_thirty_seconds_after_its_end(seconds: float) -> None:
+    """R31 R32: in every lane; until then no other run gets its messages."""
+    batch = Batch(MemoryIndex, "write", Killed())
+    pipeline = batch.pipeline
+    for one in batch.broken:
+        one.is_broken = True
+    with pytest.raises(Killed):
+        pipeline.run("default/normal", seconds=seconds)
+
+    pipeline.clock.advance(seconds + 29)
+    assert pipeline.queues.receive("default/normal", 10) == []
+    pipeline.clock.advance(1)
+
+    assert len(pipeline.queues.receive("default/normal", 10)) == 3
+
+
+def test_move_that_another_run_was_faster_with_comes_again() -> None:
+    """R07 R31: SQS delivered one message twice, and the other run may be gone."""
+    batch = Batch(MemoryStash, "write", STORE_DOWN)
+    batch.run()
+    pipeline = batch.pipeline
+    table = pipeline.tables["articles"]
+    table.delete({"id": "a"})
+    pipeline.deliver_new()
+    table.put({"id": "a", "body": "again"})
+    read = MemorySource.read
+
+    def overtaken(self: MemorySource, *given: Any) -> Any:
+        change_all(batch, lambda row: row)
+        return read(self, *given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MemorySource, "read", overtaken)
+        pipeline.run("default/delete")
+
+    assert pipeline.queues.depth("default/delete") == 1
+
+
+def test_move_whose_run_crashed_is_sent_by_the_sweep() -> None:
+    """R07 R29: in minutes, where an open row without a message would wait for a day."""
+    batch = Batch(MemoryQueues, "send", STORE_DOWN)
+    batch.run(is_broken=False)
+    pipeline = batch.pipeline
+    table = pipeline.tables["articles"]
+    table.delete({"id": "a"})
+    pipeline.deliver_new()
+    table.put({"id": "a", "body": "again"})
+    for one in batch.broken:
+        one.is_broken = True
+    pipeline.run("default/delete")
+    pipeline.queues.receive("default/delete", 10)
+
+    for one in batch.broken:
+        one.is_broken = False
+    pipeline.clock.advance(CONFIRM_MS / 1000)
+    pipeline.sweep("due")
+
+    assert {row.status for row in batch.run(is_broken=False)} == {Status.COMPLETED}
 
 
 def test_delete_of_a_document_that_exists_again_is_moved_to_be_embedded() -> None:
-    """R07: under the same version, and the delete lane embeds nothing."""
+    """R07: as a requeue, and the delete lane embeds nothing."""
     batch = Batch(MemoryStash, "write", STORE_DOWN)
     batch.run()
     table = batch.pipeline.tables["articles"]

@@ -5,21 +5,27 @@ from typing import Any
 import pytest
 
 from functions.core.identity import DocumentId
-from functions.core.ledger_row import LedgerRow, Status
+from functions.core.ledger_row import LedgerRow, Quarantine, Status
 from functions.core.ports import Message
 from functions.embed.admit import Verdict
 from functions.embed.job import Job, Received, Returned
+from functions.embed.receive import ROUND_DOCUMENTS, Admitted
+from functions.embed.run_time import RunTime
 from tests.builders import NOW_MS, changed, make_message, make_row, make_task
-from tests.unit.embed.steps import OvertakenLedger, Steps
+from tests.unit.embed.steps import RETRY, OvertakenLedger, Steps
 
-RUN_SECONDS = 60.0
-# When a message comes again whose run crashed.
-LATER_SECONDS = 6 * RUN_SECONDS
+TIME = RunTime.begin(lambda: 60.0)
 
 
 def received(message: Message | None = None, **task: Any) -> Received:
     made = make_task(**task)
     return Received(make_message(made) if message is None else message, made)
+
+
+def admit(steps: Steps, one: Received) -> Admitted:
+    """Admit a task in the only round that it makes."""
+    [part] = steps.receive.rounds([one])
+    return steps.receive.admit(part, TIME)
 
 
 def put(steps: Steps, **changes: Any) -> LedgerRow:
@@ -83,12 +89,12 @@ def test_open_row_becomes_a_job() -> None:
     put(steps)
     one = received()
 
-    admitted = steps.receive.admit([one], run_seconds=RUN_SECONDS)
+    admitted = admit(steps, one)
 
     [row] = steps.ledger.rows.values()
     assert row.status is Status.PROCESSING
     assert admitted.jobs == [Job(one.message, one.task, row)]
-    assert (admitted.suspects, admitted.returned) == ([], [])
+    assert admitted.returned == []
 
 
 @pytest.mark.parametrize(
@@ -98,7 +104,7 @@ def test_open_row_becomes_a_job() -> None:
         ({"version": NOW_MS + 1}, Verdict.SUPERSEDED, False),
         ({"status": Status.COMPLETED}, Verdict.DONE, False),
         ({"parked": True}, Verdict.WAITS, False),
-        ({"status": Status.FAILED, "failed_ms": NOW_MS}, Verdict.DEAD, True),
+        ({"status": Status.FAILED, "sent_ms": NOW_MS}, Verdict.DEAD, True),
     ],
 )
 def test_what_is_not_worked_is_acknowledged_or_goes_back(
@@ -111,32 +117,85 @@ def test_what_is_not_worked_is_acknowledged_or_goes_back(
     before = dict(steps.ledger.rows)
     one = received()
 
-    admitted = steps.receive.admit([one], run_seconds=RUN_SECONDS)
+    admitted = admit(steps, one)
 
-    assert (admitted.jobs, admitted.suspects) == ([], [])
+    assert admitted.jobs == []
     assert admitted.returned == ([Returned(one.message, 0)] if goes_back else [])
     assert steps.events() == [verdict]
     assert steps.ledger.rows == before
 
 
+def test_redriven_copy_is_worked_and_not_the_older_one() -> None:
+    """R20 R41: both in one batch; the older one would leave the document failed."""
+    steps = Steps()
+    put(steps, status=Status.FAILED, sent_ms=NOW_MS)
+    old, redriven = received(make_message()), received(make_message(sent_ms=NOW_MS + 1))
+
+    assert steps.receive.newest([redriven, old]) == steps.receive.newest([old, redriven])
+    admitted = admit(steps, *steps.receive.newest([redriven, old]))
+
+    assert [job.message for job in admitted.jobs] == [redriven.message]
+
+
+IN_WORK = {"status": Status.PROCESSING, "message_id": "message-1", "receive_count": 1}
+
+
 def crashed(steps: Steps, **changes: Any) -> Received:
-    """Put a row that a run took and never ended, and let its message come again."""
-    values = {"status": Status.PROCESSING, "receive_count": 1, "last_attempt_ms": NOW_MS}
-    put(steps, **values | changes)
-    steps.clock.advance(LATER_SECONDS)
+    """Put a row that a run worked alone and never ended, and let its message come again."""
+    put(steps, **IN_WORK | {"quarantine": Quarantine.ALONE} | changes)
     return received(make_message(receive_count=2))
 
 
-def test_task_of_a_crashed_run_is_worked_alone() -> None:
-    """R24 R31: an attempt is spent, and nothing else is taken down by it."""
+def test_suspects_come_first_and_those_alone_last() -> None:
+    """R10 R24 R31: the next crash shows which document is the cause; the others are not in it."""
     steps = Steps()
-    one = crashed(steps)
+    levels: dict[str, dict[str, Any]] = {
+        "twice": {"quarantine": Quarantine.ALONE, "crashes": 2},
+        "once": {"quarantine": Quarantine.ALONE, "crashes": 1},
+        "new": {},
+        "suspect": {"quarantine": Quarantine.GROUP},
+        "other suspect": {"quarantine": Quarantine.GROUP},
+    }
+    for name, changes in levels.items():
+        put(steps, document_id=DocumentId(name), **changes)
+    many = [received(document_id=DocumentId(name)) for name in levels]
+    many += [received(document_id=DocumentId(f"gone {n}")) for n in range(ROUND_DOCUMENTS)]
 
-    admitted = steps.receive.admit([one], run_seconds=RUN_SECONDS)
+    rounds = steps.receive.rounds(many)
 
-    [row] = steps.ledger.rows.values()
-    assert (admitted.jobs, admitted.suspects) == ([], [one])
-    assert (row.status, row.progress.attempts, row.stashed) == (Status.PENDING, 1, True)
+    names = [[one.task.document_id for one in part.received] for part in rounds]
+    assert [names[0], *names[2:]] == [
+        ["suspect", "other suspect"],
+        [f"gone {ROUND_DOCUMENTS - 1}"],
+        ["once"],
+        ["twice"],
+    ]
+    assert (names[1][0], len(names[1])) == ("new", ROUND_DOCUMENTS)
+
+
+def test_task_that_another_run_has_goes_back_until_that_one_is_over() -> None:
+    """R13 R31: SQS delivered one message twice; it is not paid twice."""
+    steps = Steps()
+    put(steps, **IN_WORK)
+    before = dict(steps.ledger.rows)
+    one = received()
+
+    admitted = admit(steps, one)
+
+    assert admitted == Admitted(returned=[Returned(one.message, 90)])
+    assert steps.ledger.rows == before
+
+
+def test_row_that_becomes_a_suspect_meanwhile_is_worked_in_another_run() -> None:
+    """R10 R31: never among documents that are not."""
+    steps = Steps(OvertakenLedger(lambda row: changed(row, quarantine=Quarantine.ALONE)))
+    put(steps)
+    one = received()
+
+    admitted = admit(steps, one)
+
+    assert admitted == Admitted(returned=[Returned.soon(one.message, RETRY, jitter=0)])
+    assert steps.events() == [Verdict.POSTPONED]
 
 
 def test_task_of_one_crash_too_many_is_given_up_and_announced() -> None:
@@ -144,7 +203,7 @@ def test_task_of_one_crash_too_many_is_given_up_and_announced() -> None:
     steps = Steps()
     one = crashed(steps, attempts=2)
 
-    admitted = steps.receive.admit([one], run_seconds=RUN_SECONDS)
+    admitted = admit(steps, one)
 
     [row] = steps.ledger.rows.values()
     assert admitted.returned == [Returned(one.message, 0)]
@@ -159,7 +218,7 @@ def test_row_is_not_given_up_while_its_event_is_refused() -> None:
     before = dict(steps.ledger.rows)
     steps.announcer.refuses = 1
 
-    admitted = steps.receive.admit([one], run_seconds=RUN_SECONDS)
+    admitted = admit(steps, one)
 
     assert admitted.returned == [Returned.later(one.message, jitter=0)]
     assert admitted.returned[0].seconds > 0
@@ -183,7 +242,33 @@ def test_row_that_changes_meanwhile_is_looked_at_again(
     steps = Steps(OvertakenLedger(lambda row: changed(row, **changes)))
     put(steps)
 
-    admitted = steps.receive.admit([received()], run_seconds=RUN_SECONDS)
+    admitted = admit(steps, received())
 
     assert steps.events() == [verdict]
     assert len(admitted.jobs) == (verdict is Verdict.WORK)
+
+
+@pytest.mark.parametrize("version", [NOW_MS, NOW_MS + 1], ids=["done", "superseded"])
+@pytest.mark.parametrize(("receive_count", "events"), [(1, 0), (2, 1)])
+def test_end_that_stands_is_announced_after_a_run_that_may_have_crashed(
+    version: int, receive_count: int, events: int
+) -> None:
+    """R27: such a run may have announced an end that it never wrote."""
+    steps = Steps()
+    put(steps, status=Status.COMPLETED, version=version)
+
+    admit(steps, received(make_message(receive_count=receive_count)))
+
+    assert [(event.version, event.status) for event in steps.announcer.events] == [
+        (version, Status.COMPLETED)
+    ] * events
+
+
+def test_task_comes_again_if_the_end_that_stands_cannot_be_announced() -> None:
+    """R27: at least once."""
+    steps = Steps()
+    put(steps, status=Status.COMPLETED)
+    steps.announcer.refuses = 1
+    one = received(make_message(receive_count=2))
+
+    assert admit(steps, one).returned == [Returned.later(one.message, jitter=0)]

@@ -1,0 +1,119 @@
+"""Rows that may end: the last event is that of the row that stands."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from functions.core.announcement import Announcements
+from functions.core.closing import announce_standing, close_rows
+from functions.core.identity import RowKey
+from functions.core.ledger_row import LedgerRow, Status
+from functions.core.swap import Rows
+from local.memory.ledger import MemoryLedger
+from local.memory.runtime import MemoryAnnouncer, MemoryTelemetry, MovableClock
+from tests.builders import changed, make_row
+from tests.unit.embed.steps import OvertakenLedger
+
+
+@dataclass(frozen=True)
+class Decision:
+    row: LedgerRow | None = None
+
+
+def fail_if_open(rows: Rows) -> dict[RowKey, Decision]:
+    return {
+        key: Decision(changed(row, status=Status.FAILED) if row and row.status.is_open else None)
+        for key, row in rows.items()
+    }
+
+
+class World:
+    """A ledger in which another writer may be faster, and the events that were sent."""
+
+    def __init__(self, ledger: MemoryLedger) -> None:
+        self.ledger = ledger
+        self.announcer = MemoryAnnouncer()
+        self.announcements = Announcements(
+            self.announcer, MemoryTelemetry(), MovableClock(), "test"
+        )
+
+    def close(self, row: LedgerRow) -> list[Decision]:
+        closed = close_rows(
+            self.ledger,
+            self.announcements,
+            {row.row_key: row},
+            fail_if_open,
+            refused=lambda _: Decision(),
+        )
+        return [decision for _, decision, _ in closed]
+
+    def events(self) -> list[Status]:
+        return [event.status for event in self.announcer.events]
+
+
+def test_end_is_announced_and_written() -> None:
+    """R27: one event, before the row is closed."""
+    world = World(MemoryLedger())
+    [row] = world.ledger.write([make_row(revision=0)]).stored.values()
+
+    world.close(row)
+
+    assert world.events() == [Status.FAILED]
+    assert [row.status for row in world.ledger.rows.values()] == [Status.FAILED]
+
+
+def test_end_without_its_event_is_not_written() -> None:
+    """R27: at least once."""
+    world = World(MemoryLedger())
+    [row] = world.ledger.write([make_row(revision=0)]).stored.values()
+    world.announcer.refuses = 1
+
+    assert world.close(row) == [Decision()]
+    assert world.ledger.rows == {row.row_key: row}
+
+
+@pytest.mark.parametrize("version", [0, 1], ids=["a copy of the task", "a newer version"])
+def test_end_that_another_run_was_faster_with_is_announced_last(version: int) -> None:
+    """R27: one copy read a poison, the other the mended text; the document is completed."""
+    ledger = OvertakenLedger(
+        lambda row: changed(row, status=Status.COMPLETED, version=row.task.version + version)
+    )
+    world = World(ledger)
+    row = ledger.put(make_row(revision=0))
+
+    assert world.close(row) == [Decision()]
+    assert world.events() == [Status.FAILED, Status.COMPLETED]
+    last = world.announcer.events[-1]
+    assert last.version == row.task.version + version
+
+
+def test_writer_that_announced_before_a_false_event_has_to_announce_again() -> None:
+    """R27: its event was not the last one; its write is lost, and it decides again."""
+    ledger = MemoryLedger()
+    world = World(ledger)
+    [row] = ledger.write([make_row(revision=0, status=Status.PROCESSING)]).stored.values()
+
+    assert announce_standing(ledger, world.announcements, row)
+
+    assert world.events() == []
+    assert ledger.write([changed(row, status=Status.COMPLETED)]).stored == {}
+
+
+def test_row_that_ends_meanwhile_is_announced() -> None:
+    """R27: whatever stands when no other writer is faster any more."""
+    ledger = OvertakenLedger(lambda row: changed(row, status=Status.DELETED))
+    world = World(ledger)
+    row = ledger.put(make_row(revision=0, status=Status.COMPLETED))
+
+    assert announce_standing(ledger, world.announcements, row)
+
+    assert world.events() == [Status.COMPLETED, Status.DELETED]
+
+
+def test_refused_event_of_a_standing_row_is_reported() -> None:
+    """R27: the message comes again for it."""
+    world = World(MemoryLedger())
+    [row] = world.ledger.write([make_row(revision=0, status=Status.FAILED)]).stored.values()
+    world.announcer.refuses = 1
+
+    assert not announce_standing(world.ledger, world.announcements, row)
