@@ -54,6 +54,7 @@ ROWS = st.builds(
         max_attempts=COUNT,
         free_retries=COUNT,
         provider_failures=COUNT,
+        throttles=COUNT,
         message_id=TEXT,
         receive_count=COUNT,
         sent_ms=MILLISECONDS,
