@@ -60,7 +60,11 @@ class Articles:
         return row
 
     def wait(
-        self, *names: str, status: Status = Status.COMPLETED, above: int = 0
+        self,
+        *names: str,
+        status: Status = Status.COMPLETED,
+        above: int = 0,
+        limit_seconds: float = LIMIT_SECONDS,
     ) -> list[LedgerRow]:
         """Wait until all rows have this status, at a version above the given one."""
 
@@ -70,7 +74,7 @@ class Articles:
                 row.status is status and row.task.version > above for row in rows
             )
 
-        until(arrived, f"{', '.join(names[:3])} {status}")
+        until(arrived, f"{', '.join(names[:3])} {status}", limit_seconds=limit_seconds)
         return self.rows(names)
 
     def indexed(self, name: str, body: str, **attributes: Any) -> LedgerRow:
