@@ -1,9 +1,8 @@
 # A fresh machine needs Python 3.11+, make, git and a package index. The rest comes with `make setup`.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix build synth deploy destroy bench mutants storm simulate docs transcript lock clean
+.PHONY: help setup demo test check fix build wheel synth deploy destroy bench mutants storm simulate docs transcript lock clean
 PY := .venv/bin/python
 CDK := $(PY) -m scripts.cdk
-STAGE ?= dev
 ARGS ?=
 SEEDS ?= 1000
 
@@ -13,16 +12,17 @@ help: ## Show this list
 setup: ## Install everything into the checkout, as locked (PYTHON=... names another Python)
 	@PYTHON="$(PYTHON)" sh scripts/setup.sh
 
-demo: setup ## Run the whole pipeline on this machine, step by step
-	@$(PY) -m ops demo $(ARGS)
+demo: setup ## Run the whole pipeline on this machine, step by step (STAGE=dev: that stage of cdk.json)
+	@$(PY) -m ops demo $(STAGE) $(ARGS)
 
 test: setup ## Run the tests with branch coverage (ARGS="-k name" for some of them)
 	@$(PY) -m scripts.build_zips --platform local > /dev/null
 	@OPENBLAS_NUM_THREADS=1 $(PY) -m pytest $(if $(ARGS),$(ARGS),--numprocesses auto --cov)
 
-check: setup ## Check format, lint, types, imports and locks; changes nothing
+check: setup ## Check format, lint, types, imports, locks and templates; changes nothing
 	@$(PY) -m ruff format --check . && $(PY) -m ruff check . && $(PY) -m mypy
 	@.venv/bin/lint-imports --no-cache --no-logo && $(PY) -m scripts.lock --check
+	@$(PY) -m scripts.scan --all --stages tests/infrastructure/cdk.json
 
 fix: setup ## Format, and correct what ruff can correct
 	@$(PY) -m ruff check --fix-only --quiet . ; $(PY) -m ruff format .
@@ -30,8 +30,13 @@ fix: setup ## Format, and correct what ruff can correct
 build: setup ## Build one zip per function for Lambda arm64 into build/lambda
 	@$(PY) -m scripts.build_zips
 
-synth: setup ## Synthesize every stage of cdk.json: no credentials, no network
-	@$(CDK) synth --quiet --context placeholder_code=true
+wheel: build ## Build the wheel: the construct for your CDK app, and the command
+	@$(PY) -m scripts.build_wheel
+
+synth: setup ## Synthesize every stage of cdk.json and scan it: no credentials, no network
+	@$(CDK) synth --quiet --context placeholder_code=true && $(PY) -m scripts.scan
+
+deploy destroy: STAGE ?= dev
 
 deploy: build ## Deploy one stage (STAGE=dev) with your AWS credentials
 	@$(CDK) deploy --all --context stage=$(STAGE) $(ARGS)
@@ -51,7 +56,11 @@ storm: setup ## Let everything fail around the whole stack (ARGS="--operations 1
 simulate: setup ## Play random histories of the protocol in memory (SEEDS=5000 ARGS="--rules 3")
 	@OPENBLAS_NUM_THREADS=1 $(PY) -m benchmarks.histories --seeds $(SEEDS) $(ARGS)
 
-docs: setup ## Write the pages that are made from code
+# Half a minute of synthesis: only after a change of what the page is made from, or of the page.
+build/updates.stamp: docs/updates.md $(wildcard infrastructure/*.py infrastructure/*/*.py functions/core/*.py functions/index_setup/*.py scripts/updates*.py scripts/template_difference.py)
+	@$(PY) -m scripts.updates_doc && mkdir -p build && touch $@
+
+docs: setup build/updates.stamp ## Write the pages that are made from code
 	@$(PY) -m scripts.settings_doc && $(PY) -m ops.commands_doc && $(PY) -m scripts.requirements_doc
 
 transcript: setup ## Run the demo and put what it prints into the README

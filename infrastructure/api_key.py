@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
-from infrastructure.acknowledgments import acknowledge
 from infrastructure.config.stage import StageConfig
 from infrastructure.removal import removal_policy
 
@@ -30,5 +29,4 @@ def api_key(scope: Construct, id_: str, *, target_name: str, config: StageConfig
         scope, id_, description=f"embedq: API key of the provider of target {target_name}"
     )
     secret.apply_removal_policy(removal_policy(config))
-    acknowledge(secret, "SMG4", "The provider issues the key; AWS cannot rotate it.")
     return ApiKey(secret.ref, None, True)

@@ -5,14 +5,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from aws_cdk import App
+from aws_cdk import App, Stack
+from constructs import Construct
 
 from infrastructure.config.mistakes import ConfigError, Mistake, one_of
 from infrastructure.config.parser import parse_stages
 from infrastructure.config.rules import outside_region
 from infrastructure.config.stage import StageConfig
 from infrastructure.function_code import assets, code_of
-from infrastructure.stack import PipelineStack
+from infrastructure.names import stack_name
+from infrastructure.pipeline import Code, EmbeddingPipeline
 
 
 def pipeline_app(
@@ -44,3 +46,17 @@ def _chosen(stage: str | None, stages: Mapping[str, StageConfig]) -> tuple[str, 
         if found:
             raise ConfigError(found)
     return (stage,)
+
+
+class PipelineStack(Stack):
+    """One stage of cdk.json, in a stack of its own."""
+
+    def __init__(self, scope: Construct, *, stage: str, config: StageConfig, code: Code) -> None:
+        super().__init__(
+            scope,
+            stack_name(stage),
+            description=f"embedq, stage {stage}: DynamoDB changes become vectors in OpenSearch",
+            termination_protection=config.removal == "retain",
+        )
+        # The CDK leaves the id "Default" out of the names of what is inside.
+        EmbeddingPipeline(self, "Default", stage=stage, settings=config, code=code)

@@ -5,7 +5,6 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from functions.core.names import FAILED_CHANGES_PREFIX, STASH_DAYS, STASH_PREFIX
-from infrastructure.acknowledgments import acknowledge
 from infrastructure.config.stage import StageConfig
 from infrastructure.removal import removal_policy
 
@@ -33,9 +32,6 @@ class PrivateBucket(Construct):
             removal_policy=removal_policy(config),
         )
         self.objects_arn = self.bucket.arn_for_objects(f"{prefix}*")
-        acknowledge(
-            self, "S1", "Only functions and operators use it; CloudTrail can log their access."
-        )
 
 
 def failed_changes(scope: Construct, config: StageConfig) -> PrivateBucket:

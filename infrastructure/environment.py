@@ -14,6 +14,7 @@ from functions.core.settings import (
     EmbedSettings,
     EnqueueSettings,
     Environment,
+    QuerySettings,
     SourceSettings,
     SweepSettings,
     TargetSettings,
@@ -85,6 +86,10 @@ class Environments:
             for name, target in self.targets.items()
         )
         return self._variables(BreakerFunctionSettings, targets=targets)
+
+    def query(self) -> Variables:
+        indexes = tuple(target.index for target in self.targets.values())
+        return self._variables(QuerySettings, indexes=indexes)
 
     def _variables(self, reader: type[Environment], **own: object) -> Variables:
         known = {

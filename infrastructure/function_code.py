@@ -9,6 +9,8 @@ from aws_cdk import aws_lambda as lambda_
 from infrastructure.function_table import FUNCTIONS
 
 PLACEHOLDER = {folder: Path(__file__).parent / "placeholder_code" for folder in FUNCTIONS}
+# Beside this folder in the wheel; a checkout has what `make build` made instead.
+PACKAGED = Path(__file__).parents[1] / "zips"
 # As in `cdk synth --context placeholder_code=true`.
 FLAG = "placeholder_code"
 

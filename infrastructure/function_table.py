@@ -66,5 +66,11 @@ _SPECS = (
         ticks=(Tick("reconcile", minutes=1),),
         reserved_concurrency=1,  # Two at once would switch the same mappings.
     ),
+    FunctionSpec(
+        "query",
+        timeout_seconds=30,
+        memory_mb=256,
+        effect="The commands search, stats and verify get no answer.",
+    ),
 )
 FUNCTIONS = {spec.folder: spec for spec in _SPECS}

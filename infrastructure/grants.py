@@ -10,7 +10,6 @@ from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 
 from functions.core.names import CONTROL_PREFIX, EVENT_SOURCE
-from infrastructure.acknowledgments import acknowledge
 from infrastructure.api_key import ApiKey
 from infrastructure.names import bus_name
 from infrastructure.parts import Parts
@@ -38,6 +37,7 @@ LIST_ROWS = ("dynamodb:Query",)
 REMOVE_ROWS = ("dynamodb:DeleteItem",)
 # Single items beside the rows: breakers, cooldowns, and where a sweep stopped.
 READ_ITEM = ("dynamodb:GetItem",)
+CHANGE_ITEM = ("dynamodb:UpdateItem",)
 READ_AND_CHANGE_ITEM = ("dynamodb:GetItem", "dynamodb:UpdateItem")
 SEND_TASKS = ("sqs:SendMessage",)
 COUNT_TASKS = ("sqs:GetQueueAttributes",)
@@ -52,14 +52,13 @@ READ_SECRET = ("secretsmanager:GetSecretValue",)
 DECRYPT = ("kms:Decrypt",)
 # https://docs.aws.amazon.com/opensearch-service/latest/developerguide/ac.html
 READ_AND_WRITE_ENTRIES = ("es:ESHttpPost",)
+ASK_INDEX = ("es:ESHttpPost",)
 READ_INDEX = ("es:ESHttpGet",)
 CHANGE_INDEX = ("es:ESHttpPut",)
 PUT_EVENTS = ("events:PutEvents",)
 # https://docs.aws.amazon.com/lambda/latest/dg/lambda-api-permissions-ref.html
 SWITCH_MAPPINGS = ("lambda:GetEventSourceMapping", "lambda:UpdateEventSourceMapping")
 CALL_FUNCTION = ("lambda:InvokeFunction",)
-_SET_ASIDE = "Lambda names the objects of failed records below a prefix of its own."
-_STASHED = "The stash has one object per row, named by the row's hash."
 
 
 def grant_all(parts: Parts) -> None:
@@ -70,6 +69,7 @@ def grant_all(parts: Parts) -> None:
     _grant_index_setup(parts)
     _grant_sweep(parts)
     _grant_breaker(parts)
+    _grant_query(parts)
 
 
 def _grant_enqueue(parts: Parts) -> None:
@@ -78,9 +78,10 @@ def _grant_enqueue(parts: Parts) -> None:
     allow(role, READ_STREAM, [table.stream_arn for table in tables])
     allow(role, DECRYPT, _keys(*tables))
     allow(role, SWAP_ROWS, [stores.ledger.table.table_arn])
+    allow(role, READ_ITEM, [stores.ledger.table.table_arn], only=control_items(*parts.embeds))
     allow(role, SEND_TASKS, _queues(parts))
     allow(role, LIST_BUCKET, [stores.failed.bucket.bucket_arn])
-    allow(role, WRITE_OBJECTS, [stores.failed.objects_arn], wildcard_reason=_SET_ASIDE)
+    allow(role, WRITE_OBJECTS, [stores.failed.objects_arn])
 
 
 def _grant_embed(target: str, parts: Parts) -> None:
@@ -96,12 +97,14 @@ def _grant_embed(target: str, parts: Parts) -> None:
     allow(role, READ_SECRET, [key.arn])
     allow(role, DECRYPT, _keys(*tables, key))
     allow(role, LIST_BUCKET, [stores.stash.bucket.bucket_arn])
-    allow(role, READ_AND_WRITE_OBJECTS, [stores.stash.objects_arn], wildcard_reason=_STASHED)
+    allow(role, READ_AND_WRITE_OBJECTS, [stores.stash.objects_arn])
     allow(role, READ_AND_WRITE_ENTRIES, _entries(parts, target))
 
 
 def _grant_index_setup(parts: Parts) -> None:
-    index = parts.stores.index
+    index, ledger = parts.stores.index, parts.stores.ledger.table.table_arn
+    items = control_items(*parts.embeds)
+    allow(index.setup.role, READ_AND_CHANGE_ITEM, [ledger], only=items)
     for target in parts.settings.targets.values():
         known = index.paths(f"{target.index}/_mapping", f"{target.index}/_settings")
         allow(index.setup.role, READ_INDEX, known)
@@ -116,11 +119,14 @@ def _grant_sweep(parts: Parts) -> None:
     allow(role, SWAP_ROWS, [ledger])
     allow(role, REMOVE_ROWS, [ledger])
     allow(role, READ_ITEM, [ledger])
+    allow(role, CHANGE_ITEM, [ledger], only=control_items(*parts.embeds))
     allow(role, SEND_TASKS, queues)
     allow(role, COUNT_TASKS, queues)
     allow(role, READ_AND_WRITE_ENTRIES, _entries(parts, *parts.embeds))
+    targets = parts.settings.targets.values()
+    allow(role, READ_INDEX, stores.index.paths(*(f"{one.index}/_settings" for one in targets)))
     allow(role, LIST_BUCKET, [stores.failed.bucket.bucket_arn])
-    allow(role, TAKE_OBJECTS, [stores.failed.objects_arn], wildcard_reason=_SET_ASIDE)
+    allow(role, TAKE_OBJECTS, [stores.failed.objects_arn])
     allow(role, PUT_EVENTS, _buses(parts), only=OWN_EVENTS)
 
 
@@ -131,6 +137,14 @@ def _grant_breaker(parts: Parts) -> None:
     allow(role, READ_AND_CHANGE_ITEM, [ledger], only=control_items(*parts.embeds))
     allow(role, SWITCH_MAPPINGS, [mapping.event_source_mapping_arn for mapping in mappings])
     allow(role, CALL_FUNCTION, [embed.function.function_arn for embed in parts.embeds.values()])
+
+
+def _grant_query(parts: Parts) -> None:
+    # The same four as in functions/query: one without the other lets nothing through.
+    reads = ("_count", "_mget", "_refresh", "_search")
+    aliases = [target.index for target in parts.settings.targets.values()]
+    paths = [f"{alias}/{read}" for alias in aliases for read in reads]
+    allow(parts.query.role, ASK_INDEX, parts.stores.index.paths(*paths))
 
 
 def _queues(parts: Parts) -> list[str]:
@@ -160,34 +174,13 @@ def allow(
     actions: Sequence[str],
     resources: Iterable[str],
     *,
-    wildcard_reason: str = "",
     only: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
-    """Let a role do the actions to the resources. A wildcard needs a written reason."""
-    named = list(resources)
-    for resource in named:
-        if "*" in resource:
-            if not wildcard_reason:
-                raise ValueError(f"{resource}: a wildcard needs a reason")
-            finding = f"IAM5[Resource::{_readable(Stack.of(role).resolve(resource))}]"
-            acknowledge(role, finding, wildcard_reason)
-    if named:
+    """Let a role do the actions to the resources. A wildcard needs a reason in findings.toml."""
+    if named := list(resources):
         role.add_to_policy(
             iam.PolicyStatement(actions=list(actions), resources=named, conditions=only)
         )
-
-
-def _readable(resolved: Any) -> str:
-    """Spell an ARN as the security scan does: references in angle brackets."""
-    match resolved:
-        case {"Fn::Join": [str(separator), [*parts]]}:
-            return separator.join(map(_readable, parts))
-        case {"Fn::GetAtt": [*names]}:
-            return f"<{'.'.join(map(str, names))}>"
-        case {"Ref": str(name)}:
-            return f"<{name}>"
-        case _:
-            return str(resolved)
 
 
 def control_items(*targets: str) -> dict[str, dict[str, Any]]:

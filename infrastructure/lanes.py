@@ -5,7 +5,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct, IDependable
 
-from functions.core.lane import Lane, lanes_of, queue_name
+from functions.core.lane import RETENTION_DAYS, Lane, lanes_of, queue_name
 from functions.core.next_step import MAX_RECEIVES
 from infrastructure.config.stage import StageConfig
 from infrastructure.names import (
@@ -16,7 +16,7 @@ from infrastructure.names import (
 from infrastructure.python_function import PythonFunction
 from infrastructure.removal import removal_policy
 
-RETENTION = Duration.days(14)  # SQS keeps no message longer.
+RETENTION = Duration.days(RETENTION_DAYS)
 
 
 class Lanes(Construct):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from aws_cdk import CfnOutput, Stack
+from constructs import Construct
 
 from infrastructure.environment import compact
 from infrastructure.monitoring.topics import AlarmTopics
@@ -10,15 +11,26 @@ from infrastructure.names import bus_name, pascal
 from infrastructure.parts import Parts
 from infrastructure.role_mapping import role_mapping
 
+# Outputs are found by their names, so a stack has one set of them.
+_ID = "EmbedqOutputs"
 
-def write_outputs(stack: Stack, parts: Parts, topics: AlarmTopics) -> None:
+
+def write_outputs(pipeline: Construct, parts: Parts, topics: AlarmTopics) -> None:
     """Write outputs whose names stay the same from deployment to deployment."""
+    stack = Stack.of(pipeline)
+    if stack.node.try_find_child(_ID) is not None:
+        raise ValueError(
+            f"{pipeline.node.path}: its stack holds an EmbeddingPipeline already. Give each a"
+            " stack of its own: commands find a pipeline by the outputs of its stack"
+        )
+    outputs = Construct(stack, _ID)
     stores = parts.stores
     values = {
         "EnqueueFunction": parts.enqueue.function.function_name,
         "IndexSetupFunction": stores.index.setup.function.function_name,
         "SweepFunction": parts.sweep.function.function_name,
         "BreakerFunction": parts.breaker.function.function_name,
+        "QueryFunction": parts.query.function.function_name,
         "LedgerTable": stores.ledger.table.table_name,
         "FailedChangesBucket": stores.failed.bucket.bucket_name,
         "StashBucket": stores.stash.bucket.bucket_name,
@@ -31,17 +43,18 @@ def write_outputs(stack: Stack, parts: Parts, topics: AlarmTopics) -> None:
         **{name: value for target in parts.embeds for name, value in _target(target, parts)},
     }
     for name, value in values.items():
-        CfnOutput(stack, name, value=value)
+        CfnOutput(outputs, name, value=value).override_logical_id(name)
     for target, key in stores.keys.items():
         if key.is_made_here:
+            name = pascal("target", target, "fill-api-key")
             CfnOutput(
-                stack,
-                pascal("target", target, "fill-api-key"),
+                outputs,
+                name,
                 value=f"aws secretsmanager put-secret-value --secret-id {key.arn}"
                 " --secret-string file://key.txt",
                 description="Run this once, with the provider's key in key.txt. Until then no"
                 " document of this target is embedded.",
-            )
+            ).override_logical_id(name)
 
 
 def _source(name: str, parts: Parts) -> Iterator[tuple[str, str]]:

@@ -55,6 +55,7 @@ class Parts:
     mappings: Mapping[str, Mapping[str, lambda_.EventSourceMapping]]  # by target and queue
     sweep: PythonFunction
     breaker: PythonFunction
+    query: PythonFunction
 
     @property
     def functions(self) -> dict[str, PythonFunction]:
@@ -65,4 +66,5 @@ class Parts:
             "index-setup": self.stores.index.setup,
             "sweep": self.sweep,
             "breaker": self.breaker,
+            "query": self.query,
         }

@@ -10,11 +10,11 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from infrastructure.acknowledgments import acknowledge
 from infrastructure.config.stage import StageConfig
 from infrastructure.environment import telemetry_environment
 from infrastructure.function_table import FunctionSpec
 from infrastructure.names import role_name
+from infrastructure.network import join_network
 from infrastructure.removal import removal_policy, set_retention
 
 # A tick that waited longer is late for its minute, and Lambda keeps no younger age.
@@ -75,8 +75,9 @@ class PythonFunction(Construct):
             tracing=lambda_.Tracing.ACTIVE,
             log_group=logs_,
         )
+        if config.vpc is not None:
+            join_network(self.function, self.role, config.vpc)
         self._tick(enabled=config.enabled)
-        self._accept_findings()
 
     def _tick(self, *, enabled: bool) -> None:
         """Run the function at a steady rate, with an event that names the job."""
@@ -96,16 +97,3 @@ class PythonFunction(Construct):
                     )
                 ],
             )
-
-    def _accept_findings(self) -> None:
-        # cfn-lint W3005, redundant DependsOn: the CDK makes a function wait for its role's policy
-        # by naming role and policy together, and the role is referred to anyway.
-        resource = self.function.node.default_child
-        if isinstance(resource, lambda_.CfnFunction):
-            resource.add_metadata("cfn-lint", {"config": {"ignore_checks": ["W3005"]}})
-        acknowledge(self, "L1", "The zips' wheels are built for python3.13.")
-        acknowledge(
-            self,
-            "IAM5[Resource::*]",
-            "X-Ray's PutTraceSegments and PutTelemetryRecords take no resource.",
-        )

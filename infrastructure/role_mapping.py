@@ -35,7 +35,7 @@ def role_mapping(parts: Parts) -> Iterator[tuple[str, str]]:
             }
         ],
     }
-    callers = [*parts.embeds.values(), parts.sweep, parts.stores.index.setup]
+    callers = [*parts.embeds.values(), parts.sweep, parts.stores.index.setup, parts.query]
     mapped = {"backend_roles": [function.role.role_arn for function in callers]}
     yield "IndexRole", f"PUT _plugins/_security/api/roles/{role} {json.dumps(allowed)}"
     yield "IndexRoleMapping", f"PUT _plugins/_security/api/rolesmapping/{role} {json.dumps(mapped)}"

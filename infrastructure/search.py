@@ -9,11 +9,11 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_opensearchservice as opensearch
 from constructs import Construct
 
-from infrastructure.acknowledgments import acknowledge
 from infrastructure.config.opensearch import DomainConfig
 from infrastructure.config.stage import StageConfig
 from infrastructure.function_table import FUNCTIONS
 from infrastructure.names import index_name, pascal, stack_name
+from infrastructure.network import Network, network_of
 from infrastructure.python_function import PythonFunction
 from infrastructure.removal import removal_policy, set_retention
 
@@ -22,7 +22,14 @@ class SearchDomain(Construct):
     """Hold the indexes of every target: encrypted, and open to signed calls only."""
 
     def __init__(
-        self, scope: Construct, id_: str, *, stage: str, config: StageConfig, domain: DomainConfig
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        stage: str,
+        config: StageConfig,
+        domain: DomainConfig,
+        network: Network | None,
     ) -> None:
         super().__init__(scope, id_)
         name = stack_name(stage)
@@ -39,6 +46,7 @@ class SearchDomain(Construct):
             domain_name=name,
             engine_version=domain.version,
             cluster_config=_cluster(domain),
+            vpc_options=_vpc_options(config, domain, network),
             ebs_options=opensearch.CfnDomain.EBSOptionsProperty(
                 ebs_enabled=True, volume_type="gp3", volume_size=domain.volume_gb
             ),
@@ -66,7 +74,6 @@ class SearchDomain(Construct):
         # Another version is an upgrade in place; without this it is a new domain of the same name.
         self._domain.cfn_options.update_policy = CfnUpdatePolicy(enable_version_upgrade=True)
         self.endpoint = f"https://{self._domain.attr_domain_endpoint}"
-        self._accept_findings(domain)
 
     def _permission_to_log(self, group: logs.LogGroup) -> logs.ResourcePolicy:
         return logs.ResourcePolicy(
@@ -86,19 +93,6 @@ class SearchDomain(Construct):
             ],
         )
 
-    def _accept_findings(self, domain: DomainConfig) -> None:
-        acknowledge(self, "OS1", "The functions run outside VPCs; only signed requests get in.")
-        for rule in ("OS3", "OS5"):
-            reason = "No access policy: only callers with a policy of their own get in, signed."
-            acknowledge(self, rule, reason)
-        for log in ("SEARCH_SLOW_LOGS", "INDEX_SLOW_LOGS"):
-            reason = "Slow logs quote the documents; their text stays out of the logs."
-            acknowledge(self, f"OS9[LogExport::{log}]", reason)
-        if domain.dedicated_masters is None:
-            acknowledge(self, "OS4", "cdk.json chose a small cluster without dedicated masters.")
-        if domain.zones == 1:
-            acknowledge(self, "OS7", "cdk.json chose a single instance for this stage.")
-
 
 def _cluster(domain: DomainConfig) -> opensearch.CfnDomain.ClusterConfigProperty:
     masters = domain.dedicated_masters
@@ -114,6 +108,19 @@ def _cluster(domain: DomainConfig) -> opensearch.CfnDomain.ClusterConfigProperty
     )
 
 
+def _vpc_options(
+    config: StageConfig, domain: DomainConfig, network: Network | None
+) -> opensearch.CfnDomain.VPCOptionsProperty | None:
+    if config.vpc is None or network is None:
+        return None
+    # One subnet for each zone, and no other number is accepted:
+    # https://docs.aws.amazon.com/opensearch-service/latest/developerguide/vpc.html
+    return opensearch.CfnDomain.VPCOptionsProperty(
+        subnet_ids=list(config.vpc.subnets[: domain.zones]),
+        security_group_ids=[network.group.attr_group_id],
+    )
+
+
 class VectorIndex(Construct):
     """Offer one index, behind an alias, to each target."""
 
@@ -125,6 +132,7 @@ class VectorIndex(Construct):
         stage: str,
         config: StageConfig,
         code: Mapping[str, lambda_.Code],
+        ledger_table: str,
     ) -> None:
         super().__init__(scope, id_)
         self._stage = stage
@@ -132,9 +140,15 @@ class VectorIndex(Construct):
         self.endpoint = config.opensearch.endpoint or ""
         # None: an endpoint outside AWS, where IAM grants nothing.
         self._domain_arn = config.opensearch.domain_arn
+        self._network = network_of(self, "Network", config)
         if config.opensearch.domain is not None:
             domain = SearchDomain(
-                self, "Search", stage=stage, config=config, domain=config.opensearch.domain
+                self,
+                "Search",
+                stage=stage,
+                config=config,
+                domain=config.opensearch.domain,
+                network=self._network,
             )
             self.endpoint, self._domain_arn = domain.endpoint, domain.arn
         self.setup = PythonFunction(
@@ -144,7 +158,7 @@ class VectorIndex(Construct):
             stage=stage,
             config=config,
             code=code,
-            environment={"INDEX_ENDPOINT": self.endpoint},
+            environment={"INDEX_ENDPOINT": self.endpoint, "LEDGER_TABLE": ledger_table},
             role="index-setup",
         )
         self.indexes = {target: self._index(target) for target in config.targets}
@@ -158,7 +172,7 @@ class VectorIndex(Construct):
         replicas = target.replicas
         if replicas is None:
             replicas = self._config.opensearch.default_replicas
-        return CustomResource(
+        index = CustomResource(
             self,
             pascal(target_name, "index"),
             resource_type="Custom::EmbedqIndex",
@@ -169,6 +183,9 @@ class VectorIndex(Construct):
             # Retained with the data: the function is not called to delete a kept index.
             removal_policy=removal_policy(self._config),
             properties={
+                "Target": target_name,
+                # Another place lacks the index: without a changed property it is not made there.
+                "Endpoint": self.endpoint,
                 "Index": index_name(self._stage, target_name, target),
                 "Model": target.model,
                 "Dimensions": target.vector_dimensions,
@@ -177,3 +194,8 @@ class VectorIndex(Construct):
                 "Replicas": replicas,
             },
         )
+        if self._network is not None:
+            # The function answers CloudFormation through S3: its endpoint is there before, and
+            # as long as the index is.
+            index.node.add_dependency(self._network)
+        return index

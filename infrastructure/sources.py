@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from aws_cdk import CfnDeletionPolicy
+from aws_cdk import RemovalPolicy
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
@@ -12,7 +12,6 @@ from infrastructure.config.source import SourceConfig
 from infrastructure.config.stage import StageConfig
 from infrastructure.names import pascal
 from infrastructure.python_function import PythonFunction
-from infrastructure.removal import removal_policy
 
 # A record that cannot be read is recorded by enqueue itself; what comes back here is an outage
 # of DynamoDB or SQS, and retries last through it. What the stream keeps for one more hour
@@ -31,9 +30,7 @@ class SourceTable:
     encryption_key_arn: str | None = None
 
 
-def source_table(
-    scope: Construct, id_: str, *, source: SourceConfig, config: StageConfig
-) -> SourceTable:
+def source_table(scope: Construct, id_: str, *, source: SourceConfig) -> SourceTable:
     """Make the source's table, or take the existing one that the source names."""
     existing = source.table
     if existing is not None:
@@ -56,12 +53,11 @@ def source_table(
         ),
         # Enqueue looks at the new image only: the old one would double what a record weighs.
         stream=dynamodb.StreamViewType.NEW_IMAGE,
-        removal_policy=removal_policy(config),
+        # Whatever the stage's removal says: to CloudFormation a renamed source is one that goes,
+        # and another key is another table. Not protected against deletion, which would hold up
+        # the rollback of a first deployment: docs/decisions.
+        removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     )
-    resource = table.node.default_child
-    if isinstance(resource, dynamodb.CfnTable):
-        # Another key is another table: the one with the data stays, also where removal is destroy.
-        resource.cfn_options.update_replace_policy = CfnDeletionPolicy.RETAIN
     stream_arn = table.table_stream_arn
     if stream_arn is None:
         raise RuntimeError("a table made with a stream has a stream ARN")

@@ -15,17 +15,15 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from local.engines.records import find_running, stop_running
+from local.files import private_folder
+from local.stages import CHECKOUT, STANDARD, ChosenStage
 
-CHECKOUT = Path(__file__).resolve().parents[1]
+# Holds one folder for each stack.
 FOLDER = CHECKOUT / ".local"
 # Emptied by each demo, so that every one shows the same.
 DEMO_FOLDER = FOLDER / "demo"
-# An index holds vectors of one model only.
-HASHED_FOLDER = FOLDER / "hashed"
 # Held while a stack is started.
 LOCK = FOLDER / "up.lock"
-FOLDERS = (FOLDER, DEMO_FOLDER, HASHED_FOLDER)
-STACK = "embedq-local"
 ENGINES = "engines"
 STATE = "stack.json"
 LOG = "up.log"
@@ -40,11 +38,24 @@ class Running:
 
     endpoint_url: str
     model_origin: str
-    stack: str = STACK
+    stage: str | None = None  # of cdk.json; None: the standard stage
+    stack: str = STANDARD.stack
+    vectors: str = "minilm"
 
 
 class NotStartedError(Exception):
     """The stack did not come up; the message names its log."""
+
+
+def folder_of(stage: ChosenStage, vectors: str) -> Path:
+    """Return the folder of a stage's stack; an index holds vectors of one model only."""
+    name = "standard" if stage.is_standard else f"stage-{stage.name}"
+    return FOLDER / (name if vectors == "minilm" else f"{name}.{vectors}")
+
+
+def folders() -> list[Path]:
+    """Return the folders of all stacks that were ever started from this checkout."""
+    return sorted(path for path in FOLDER.glob("*") if path.is_dir())
 
 
 def find(folder: Path) -> Running | None:
@@ -57,7 +68,7 @@ def find(folder: Path) -> Running | None:
 
 def find_any() -> tuple[Path, Running] | None:
     """Return the stack that runs from this checkout, the demo's or another, and its folder."""
-    for folder in FOLDERS:
+    for folder in folders():
         running = find(folder)
         if running is not None:
             return folder, running
@@ -68,6 +79,7 @@ def up(
     say: Callable[[str], None],
     folder: Path,
     *,
+    stage: ChosenStage = STANDARD,
     vectors: str = "minilm",
     short_lived: bool = False,
 ) -> Running:
@@ -76,7 +88,7 @@ def up(
     A short-lived one starts faster, and is slower under load.
     """
     with _one_at_a_time(say):
-        return find(folder) or _start(say, folder, vectors, short_lived=short_lived)
+        return find(folder) or _start(say, folder, stage, vectors, short_lived=short_lived)
 
 
 def down(folder: Path) -> bool:
@@ -97,20 +109,30 @@ def is_starting() -> bool:
 @contextmanager
 def _one_at_a_time(say: Callable[[str], None]) -> Iterator[None]:
     """Wait until no other process starts a stack of this checkout."""
+    private_folder(LOCK.parent)
     if is_starting():
         say("another `embedq up` is starting a stack: waiting for it")
     with FileLock(LOCK):
         yield
 
 
-def _start(say: Callable[[str], None], folder: Path, vectors: str, *, short_lived: bool) -> Running:
-    folder.mkdir(parents=True, exist_ok=True)
+def _start(
+    say: Callable[[str], None],
+    folder: Path,
+    stage: ChosenStage,
+    vectors: str,
+    *,
+    short_lived: bool,
+) -> Running:
+    private_folder(folder)
     (folder / STATE).unlink(missing_ok=True)
     log = folder / LOG
+    log.touch(0o600)
     with log.open("wb") as output:
         process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "local.daemon", str(folder), vectors),
+                *(str(stage.file), stage.name),
                 *(["--short-lived"] if short_lived else []),
             ],
             cwd=CHECKOUT,

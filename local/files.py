@@ -26,3 +26,10 @@ def write_text(path: Path, text: str) -> None:
     new = path.with_name(f"{path.name}.{os.getpid()}.new")
     new.write_text(text)
     new.replace(path)
+
+
+def private_folder(path: Path) -> Path:
+    """Make a folder that only its owner can enter: what is in it needs no lock of its own."""
+    path.mkdir(parents=True, exist_ok=True)
+    path.chmod(0o700)
+    return path

@@ -3,11 +3,13 @@
 import socket
 import struct
 import threading
+from contextlib import suppress
 from typing import Self
 from urllib.parse import urlsplit
 
 import uvicorn
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -99,6 +101,8 @@ def _for_this_machine(app: ASGIApp) -> ASGIApp:
             refusal = PlainTextResponse("Only programs of this machine are answered.", 403)
             await refusal(scope, receive, send)
         else:
-            await app(scope, receive, send)
+            # A function that is killed leaves in the middle of its request.
+            with suppress(ClientDisconnect):
+                await app(scope, receive, send)
 
     return answer

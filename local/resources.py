@@ -75,7 +75,7 @@ def _table(dynamodb: "DynamoDBClient", table: TableSpec) -> "TableDescriptionTyp
     if _shape(found) != _shape(table.create):
         raise ResourceError(
             f"table {table.name} is there with other keys, indexes or stream than the template"
-            " has: remove the data folder to start again, or bring the template back"
+            " has: bring the stage back to what it was"
         )
     return found
 

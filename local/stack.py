@@ -20,23 +20,25 @@ from functions.adapters.sqs_tasks import SqsTasks
 from functions.core.settings import EnqueueSettings
 from infrastructure.function_table import FUNCTIONS
 from local.aws_client import local_client
-from local.background import ENGINES, STACK
+from local.background import ENGINES
 from local.endpoint.engines import EngineUrls
 from local.endpoint.server import AwsEndpoint
 from local.engines import start_engines
 from local.engines.dynamodb import DynamoDb
 from local.engines.elasticmq import ElasticMq
 from local.engines.opensearch import OpenSearch
+from local.files import private_folder
 from local.mapping_states import RunnerMappings
 from local.processes import Processes, Program, wait_for
 from local.recovery import send_open_again
 from local.resources import create_indexes, create_resources
-from local.runner.place import CHECKOUT, RunnerPlace
+from local.runner.place import RunnerPlace
 from local.runner.runner import Runner
 from local.specs import StackSpec
+from local.stages import CHECKOUT, STANDARD, ChosenStage
 from local.template.references import Site
 from local.template.stack import read_stack
-from local.template.stage import MINILM, LocalAddresses, LocalModel
+from local.template.stage import MINILM, LocalAddresses, LocalModel, changes_here
 from local.template.synthesis import local_template
 from scripts.build_zips import Package, build
 
@@ -84,6 +86,7 @@ def local_stack(
     folder: Path,
     *,
     log: Log,
+    stage: ChosenStage = STANDARD,
     vectors: str = "minilm",
     in_memory: bool = False,
     short_lived: bool = False,
@@ -93,8 +96,11 @@ def local_stack(
 
     `change` may shorten what the template says before anything is made: timeouts, schedules.
     """
+    private_folder(folder)
     with ExitStack() as running:
-        prepared = running.enter_context(ThreadPoolExecutor(1)).submit(_prepare, vectors, log)
+        prepared = running.enter_context(ThreadPoolExecutor(1)).submit(
+            _prepare, stage, MODELS[vectors], log
+        )
         processes = running.enter_context(Processes())
         model_address = _start_model_server(processes, folder, vectors)
         engines = running.enter_context(
@@ -107,8 +113,8 @@ def local_stack(
         endpoint = running.enter_context(
             AwsEndpoint(EngineUrls(dynamodb_url, sqs_url), events_file=folder / EVENTS)
         )
-        site = Site(STACK, endpoint.url)
-        addresses = LocalAddresses(opensearch_url, f"{model}/v1")
+        site = Site(stage.stack, endpoint.url)
+        addresses = LocalAddresses(opensearch_url, model)
         spec = change(read_stack(addresses.put_into(template), site))
         if spec.ignored:
             log(f"not run here: {', '.join(sorted(spec.ignored))}")
@@ -146,7 +152,6 @@ def local_stack(
 
 def _start_model_server(processes: Processes, folder: Path, vectors: str) -> Callable[[], str]:
     """Run the model server as a process of its own; return how to ask for its address."""
-    folder.mkdir(parents=True, exist_ok=True)
     log, port_file = folder / "model.log", folder / "model.port"
     log.unlink(missing_ok=True)
     port_file.unlink(missing_ok=True)
@@ -170,7 +175,7 @@ def _start_model_server(processes: Processes, folder: Path, vectors: str) -> Cal
     return address
 
 
-def _prepare(vectors: str, log: Log) -> str:
+def _prepare(stage: ChosenStage, model: LocalModel, log: Log) -> str:
     """Pack the functions and return the template: work that needs no engine."""
     # moto takes over a second to import, and is needed as soon as the engines are there.
     importlib.import_module("moto.moto_server.werkzeug_app")
@@ -179,8 +184,11 @@ def _prepare(vectors: str, log: Log) -> str:
         for name in FUNCTIONS:
             build(Package(name, CHECKOUT, "local"))
         log("functions packed as for Lambda, with this machine's wheels")
-        template = local_template(cache=TEMPLATES, model=MODELS[vectors])
+        template = local_template(cache=TEMPLATES, stage=stage, model=model)
         log("template synthesized")
+    if not stage.is_standard:
+        for line in changes_here(stage.read(), model):
+            log(line)
     return template
 
 

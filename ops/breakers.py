@@ -68,7 +68,7 @@ class Switched(Answer):
         ]
 
 
-@NOUN.stack_command(examples=["breakers", "breakers --stage prod"])
+@NOUN.stack_command(examples=["breakers", "breakers --stage prod"], only_reads=True)
 def breakers(deployment: "Deployment") -> Breakers:
     """Show which targets are stopped, since when and why."""
     lines: list[BreakerLine] = []

@@ -1,28 +1,35 @@
 """The command `embedq`: all nouns together, and one place for exit codes."""
 
-import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
 from click.shell_completion import get_completion_class
 
+from embedq import __version__
 from ops import (
     breakers,
     dead_letters,
     documents,
+    forgetting,
     recovery,
     searching,
+    smoke,
     stack,
     statistics,
     stuck,
     verification,
 )
 from ops.frame import Noun, Root
-from ops.output import FAILED, INTERRUPTED, OK, Answer
+from ops.output import FAILED, INTERRUPTED, OK, WRONG_USE, Answer
 
 NAME = "embedq"
-PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
+# The wheel is without it.
+ONE_MACHINE_MODE = Path(__file__).resolve().parents[1] / "local"
+NOT_HERE = (
+    "an installed package runs no stack on this machine: name a stage in AWS with --stage, or run"
+    " `make setup` in a checkout of embedq and .venv/bin/embedq there"
+)
 SHELL = Noun("Shell")
 NOUNS = (
     stack.NOUN,
@@ -31,9 +38,11 @@ NOUNS = (
     statistics.NOUN,
     stuck.NOUN,
     verification.NOUN,
+    smoke.NOUN,
     recovery.NOUN,
     dead_letters.NOUN,
     breakers.NOUN,
+    forgetting.NOUN,
     SHELL,
 )
 EPILOG = """\
@@ -81,8 +90,7 @@ def command_line() -> Root:
         examples=["up", """put '{"id": "a", "title": "Hello", "body": "World"}'""", "stats"],
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
-    version = tomllib.loads(PROJECT.read_text())["project"]["version"]
-    return click.version_option(version, prog_name=NAME, message="%(prog)s %(version)s")(root)
+    return click.version_option(__version__, prog_name=NAME, message="%(prog)s %(version)s")(root)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -97,6 +105,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
+    except ModuleNotFoundError:
+        if ONE_MACHINE_MODE.is_dir():
+            raise
+        click.echo(f"{NAME}: {NOT_HERE}", err=True)
+        return WRONG_USE
     except Exception as error:
         # Loaded only now, as it takes most of a second; an error of its clients has loaded it.
         from ops.deployment import STACK_ERRORS

@@ -49,7 +49,9 @@ class DeadLetters(Answer):
                 yield NEXT
 
 
-@NOUN.stack_command(examples=["dead list", "dead list --stage prod --json"], name="list")
+@NOUN.stack_command(
+    examples=["dead list", "dead list --stage prod --json"], name="list", only_reads=True
+)
 def dead_list(deployment: "Deployment") -> DeadLetters:
     """List failed documents, grouped by cause."""
     return DeadLetters(targets=tuple(_target(deployment, name) for name in deployment.targets))
@@ -87,7 +89,7 @@ def failed_rows(deployment: "Deployment", target: str) -> list[LedgerRow]:
     """Return the rows of a target that have failed, newest first."""
     keys = [
         row.row_key
-        for row in deployment.ledger.listed([Group.FAILED])
+        for row in deployment.listed([Group.FAILED])
         if row.status.is_failed and row.row_key.startswith(f"{target}/")
     ]
     rows = [row for row in deployment.ledger.read(keys).values() if row.status.is_failed]

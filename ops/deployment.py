@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -12,15 +12,17 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, 
 
 from functions.adapters.dynamodb_control import DynamoDbControl
 from functions.adapters.dynamodb_ledger import DynamoDbLedger
-from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp, segment
+from functions.adapters.opensearch_http import IndexCalls, OpenSearchError, segment
 from functions.adapters.sqs_tasks import SqsTasks
 from functions.core.entry_shape import live
 from functions.core.failure import FailureError
 from functions.core.identity import DocumentId, RowKey, row_key
 from functions.core.lane import lanes_of, queue_name
-from functions.core.ledger_row import LedgerRow
-from functions.core.settings import Ordering, SourceSettings, TargetSettings
+from functions.core.ledger_row import Group, LedgerRow
+from functions.core.ports import Listed
+from functions.core.settings import Ordering, SourceSettings, TargetSettings, deployed_pairs
 from infrastructure.names import pascal, stack_name
+from ops.index_questions import IndexThroughFunction
 from ops.output import UsageError
 
 # What a call to a stack may raise, whatever the command.
@@ -28,6 +30,10 @@ STACK_ERRORS = (FailureError, OpenSearchError, ClientError, BotoCoreError)
 DEPTHS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
 
 Found = TypeVar("Found")
+
+
+class NoStackError(UsageError):
+    """No stack has this name."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,14 @@ class Deployment:
     session: boto3.Session
     endpoint_url: str | None = None  # None: AWS
     stage: str | None = None  # None: this machine
+    stack_arn: str = ""
+
+    @property
+    def place(self) -> str:
+        """Name the stack and where it is, so that nobody changes another than they think."""
+        _, _, _, region, account, resource = self.stack_arn.split(":", 5)
+        where = f"in AWS, account {account}, region {region}" if self.stage else "on this machine"
+        return f"the stack {resource.split('/')[1]} {where}"
 
     def client(self, service: Any) -> Any:
         return self.session.client(service, endpoint_url=self.endpoint_url)
@@ -46,6 +60,15 @@ class Deployment:
         """Return a command about this stack, as a shell takes it."""
         place = ["--stage", self.stage] if self.stage else []
         return f"embedq {shlex.join([*words, *place])}"
+
+    def status_command(self, document: str, source: str, target: str | None = None) -> str:
+        """Return the command that shows what became of a document."""
+        words = ["status", document]
+        if len(self.sources) > 1:
+            words += ["--source", source]
+        if len(self.targets) > 1:
+            words += ["--target", target or self.sources[source].targets[0]]
+        return self.command(*words)
 
     @cached_property
     def sources(self) -> dict[str, SourceSettings]:
@@ -56,6 +79,16 @@ class Deployment:
     def targets(self) -> dict[str, TargetSettings]:
         found = map(TargetSettings.model_validate_json, self._settings("Target"))
         return {target.name: target for target in found}
+
+    @cached_property
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """Name each target with each source that feeds it."""
+        return deployed_pairs(self.sources.values())
+
+    def listed(self, groups: Sequence[Group], *, due_ms: int | None = None) -> Iterator[Listed]:
+        """Yield the rows of some groups, without those of what is no longer deployed."""
+        found = self.ledger.listed(groups, due_ms=due_ms)
+        return (one for one in found if one.is_fed(self.pairs))
 
     def source(self, name: str | None) -> SourceSettings:
         return _only(self.sources, name, "source")
@@ -116,12 +149,8 @@ class Deployment:
         return SqsTasks(self.sqs, self.queues)
 
     @cached_property
-    def index(self) -> OpenSearchHttp:
-        return OpenSearchHttp(
-            self.outputs["IndexEndpoint"],
-            credentials=self.session.get_credentials(),
-            region=self.session.region_name,
-        )
+    def index(self) -> IndexCalls:
+        return IndexThroughFunction(self.client("lambda"), self.outputs["QueryFunction"])
 
     def ask_index(
         self,
@@ -166,7 +195,14 @@ def in_aws(stage: str, *, profile: str | None = None, region: str | None = None)
         session = boto3.Session(profile_name=profile, region_name=region)
     except BotoCoreError as error:
         raise UsageError(str(error)) from error
-    return describe(stack_name(stage), session, stage=stage)
+    # A stage of cdk.json, or the stack that holds the pipeline in an app of your own.
+    try:
+        return describe(stack_name(stage), session, stage=stage)
+    except NoStackError as missing:
+        try:
+            return describe(stage, session, stage=stage)
+        except NoStackError:
+            raise missing from None
 
 
 def describe(
@@ -181,9 +217,13 @@ def describe(
         client = session.client("cloudformation", endpoint_url=endpoint_url)
         [found] = client.describe_stacks(StackName=stack)["Stacks"]
     except (ClientError, BotoCoreError) as error:
-        raise UsageError(f"the stack {stack} cannot be read: {_advice(error, stage)}") from error
+        is_missing = isinstance(error, ClientError) and "does not exist" in str(error)
+        kind = NoStackError if is_missing else UsageError
+        raise kind(f"the stack {stack} cannot be read: {_advice(error, stage)}") from error
     outputs = {one["OutputKey"]: one["OutputValue"] for one in found.get("Outputs", [])}
-    return Deployment(outputs, session, endpoint_url, stage)
+    if "LedgerTable" not in outputs:
+        raise UsageError(f"the stack {stack} holds no pipeline of embedq, or is not deployed yet")
+    return Deployment(outputs, session, endpoint_url, stage, found["StackId"])
 
 
 def _advice(error: Exception, stage: str | None) -> str:

@@ -85,7 +85,9 @@ def put(deployment: "Deployment", item: str, *, source: str | None = None) -> Pu
     except ClientError as error:
         raise UsageError(f"DynamoDB refused the item: {error}") from error
     name = document_id({key: values[key] for key in settings.key}, settings.key)
-    return Put(table=settings.table, document=name, see=deployment.command("status", name))
+    return Put(
+        table=settings.table, document=name, see=deployment.status_command(name, settings.name)
+    )
 
 
 def _item(item: str, key: Sequence[str]) -> dict[str, Any]:
@@ -114,6 +116,7 @@ def _refuse(constant: str) -> None:
     SOURCE,
     TARGET,
     examples=["status tortoise-and-hare", "status a --stage prod --source articles"],
+    only_reads=True,
 )
 def status(
     deployment: "Deployment",

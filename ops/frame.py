@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ops.output import OK, Answer, UsageError, show
+from ops.output import OK, Answer, UsageError, say, show
 
 if TYPE_CHECKING:
     from ops.deployment import Deployment
@@ -22,7 +22,10 @@ YES = click.Option(["--yes"], is_flag=True, help="Do not ask.")
 _JSON = click.Option(["--json"], is_flag=True, help="Print the answer as JSON.")
 _PLACE = (
     click.Option(
-        ["--stage"], metavar="NAME", help="A stage in AWS; without it, the stack on this machine."
+        ["--stage"],
+        metavar="NAME",
+        help="A stage in AWS, or a stack there that holds an EmbeddingPipeline of your own app;"
+        " without it, the stack on this machine.",
     ),
     click.Option(["--profile"], metavar="NAME", help="The AWS profile for --stage."),
     click.Option(["--region"], metavar="NAME", help="The AWS region for --stage."),
@@ -76,15 +79,25 @@ class Noun:
         return register
 
     def stack_command(
-        self, *params: click.Parameter, examples: Sequence[str], name: str | None = None
+        self,
+        *params: click.Parameter,
+        examples: Sequence[str],
+        name: str | None = None,
+        only_reads: bool = False,
     ) -> Callable[[Function], Function]:
-        """Register a function that is given the chosen deployment before the values."""
+        """Register a function that is given the chosen deployment before the values.
+
+        Unless it only reads, it begins with the name of the stack that it changes.
+        """
 
         def register(function: Function) -> Function:
             def connected(
                 stage: str | None, profile: str | None, region: str | None, **values: Any
             ) -> Any:
-                return function(connect(stage, profile, region), **values)
+                deployment = connect(stage, profile, region)
+                if not only_reads:
+                    say(f"This changes {deployment.place}.")
+                return function(deployment, **values)
 
             connected.__doc__ = function.__doc__
             named = name or function.__name__

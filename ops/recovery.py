@@ -57,7 +57,7 @@ class StderrTelemetry:
 @NOUN.stack_command(YES, examples=["recover", "recover --stage prod --yes"])
 def recover(deployment: "Deployment", *, yes: bool = False) -> Recovered:
     """Send every open document again: for a queue that was lost or purged."""
-    keys = [row.row_key for row in deployment.ledger.listed([Group.OPEN, Group.PARKED])]
+    keys = [row.row_key for row in deployment.listed([Group.OPEN, Group.PARKED])]
     if keys:
         confirm(f"Send {len(keys)} open documents again?", yes=yes)
     step = _step(deployment)
@@ -94,7 +94,8 @@ def requeue(
         raise CommandError(f"{key} was not sent: it has changed, or SQS refused it; try again")
     # A document of a sequential source stays in its lane.
     lane = deployment.read_row(key).task.lane
-    return Requeued(row=key, lane=lane, see=deployment.command("status", document))
+    names = (deployment.source(source).name, deployment.target(target).name)
+    return Requeued(row=key, lane=lane, see=deployment.status_command(document, *names))
 
 
 def _step(deployment: "Deployment") -> Requeue:

@@ -58,6 +58,7 @@ class Found(Answer):
     ),
     TARGET,
     examples=['search "a clever bird"', 'search "harvest" --filter author=aesop --most 3'],
+    only_reads=True,
 )
 def search(
     deployment: "Deployment",
@@ -111,7 +112,9 @@ def find(
         )
     key = ApiKey(deployment.client("secretsmanager"), deployment.secret_arn(settings.name))
     try:
-        answer = make_embedder(settings, key).embed([query], timeout_seconds=TIMEOUT_SECONDS)
+        answer = make_embedder(settings, key, is_query=True).embed(
+            [settings.query_prefix + query], timeout_seconds=TIMEOUT_SECONDS
+        )
         return search(
             deployment.index, settings.index, answer.vectors[0], most=most, metadata=metadata
         )

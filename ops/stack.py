@@ -12,30 +12,42 @@ from ops.frame import Noun
 from ops.output import Answer, CommandError, UsageError, say
 
 if TYPE_CHECKING:
+    from local import background
+    from local.stages import ChosenStage
     from ops.deployment import Deployment
 
 LOOK_SECONDS = 0.3
+STAGE = click.Argument(
+    ["stage"],
+    required=False,
+    metavar="[NAME]",
+    help="A stage of cdk.json; without it, the stage of the demo.",
+)
 NOUN = Noun("Stack on this machine")
 
 
 class Running(Answer):
     """A stack on this machine, and the environment in which any AWS client reaches it."""
 
+    stack: str
     environment: dict[str, str]
 
     def view(self) -> Iterable[str]:
         lines = [f"  export {name}={value}" for name, value in self.environment.items()]
-        return ["The stack runs until `embedq down`. Any AWS client reaches it with", *lines]
+        return [
+            f"The stack {self.stack} runs until `embedq down`. Any AWS client reaches it with",
+            *lines,
+        ]
 
 
 class Stopped(Answer):
     """Whether a stack ran, and was stopped."""
 
     stopped: bool
-    is_kept: bool = False
+    again: str | None = None  # the command that finds its documents again
 
     def view(self) -> Iterable[str]:
-        kept = " Its documents are kept for the next `embedq up`." if self.is_kept else ""
+        kept = f" Its documents are kept for the next `{self.again}`." if self.again else ""
         return [f"The stack is stopped.{kept}" if self.stopped else "No stack runs here."]
 
 
@@ -58,35 +70,38 @@ class LogLine(Answer):
 
 
 @NOUN.command(
+    STAGE,
     click.Option(["--hashed"], is_flag=True, help="Hashed vectors, no model: for load tests."),
-    examples=["up", "up --hashed"],
+    examples=["up", "up dev", "up --hashed"],
 )
-def up(*, hashed: bool) -> Running:
-    """Start the whole stack on this machine."""
+def up(stage: str | None, *, hashed: bool) -> Running:
+    """Start the whole stack on this machine, with the stage of the demo or one of cdk.json."""
     from local import background
     from local.aws_client import CREDENTIALS, REGION
     from local.engines import EngineError
 
+    chosen = choose_stage(stage)
+    vectors = "hashed" if hashed else "minilm"
     found = background.find_any()
-    if found and hashed and found[0] != background.HASHED_FOLDER:
-        raise UsageError("a stack with a real model runs here: first `embedq down`")
-    try:
-        if found:
-            _, running = found
-        elif hashed:
-            running = background.up(say, background.HASHED_FOLDER, vectors="hashed")
-        else:
-            running = background.up(say, background.FOLDER)
-    except (EngineError, background.NotStartedError) as error:
-        raise CommandError(str(error)) from error
+    if found:
+        _, running = found
+        _refuse_other(running, stage, vectors)
+    else:
+        say(f"starting the stack {chosen.stack} on this machine")
+        folder = background.folder_of(chosen, vectors)
+        try:
+            running = background.up(say, folder, stage=chosen, vectors=vectors)
+        except (EngineError, background.NotStartedError) as error:
+            raise CommandError(str(error)) from error
     return Running(
+        stack=running.stack,
         environment={
             "AWS_ENDPOINT_URL": running.endpoint_url,
             "AWS_REGION": REGION,
             # boto3 and the aws command of version 1 know this name only.
             "AWS_DEFAULT_REGION": REGION,
             **CREDENTIALS,
-        }
+        },
     )
 
 
@@ -96,11 +111,15 @@ def down() -> Stopped:
     from local import background
     from local.engines import EngineError
 
+    if found := background.find_any():
+        say(f"stopping the stack {found[1].stack} on this machine")
     try:
-        ended = {folder: background.down(folder) for folder in background.FOLDERS}
+        ended = [folder for folder in background.folders() if background.down(folder)]
     except EngineError as error:
         raise CommandError(str(error)) from error
-    return Stopped(stopped=any(ended.values()), is_kept=ended[background.FOLDER])
+    if found is None or found[0] == background.DEMO_FOLDER:
+        return Stopped(stopped=bool(ended))
+    return Stopped(stopped=bool(ended), again=" ".join(["embedq up", found[1].stage or ""]).strip())
 
 
 @NOUN.command(
@@ -113,7 +132,8 @@ def logs(function: str | None, *, follow: bool) -> Iterator[LogLine]:
     from local import background
 
     found = background.find_any()
-    folder = (found[0] if found else background.FOLDER) / "runner" / "logs"
+    newest = max(background.folders(), key=lambda path: path.stat().st_mtime, default=None)
+    folder = (found[0] if found else newest or background.FOLDER) / "runner" / "logs"
     shown: dict[str, int] = {}
     while True:
         paths = sorted(p for p in folder.glob("*.log") if function is None or function in p.stem)
@@ -131,6 +151,7 @@ def logs(function: str | None, *, follow: bool) -> Iterator[LogLine]:
 
 
 @NOUN.command(
+    STAGE,
     click.Option(
         ["--engines"],
         type=click.Choice(["real", "memory"]),
@@ -139,13 +160,39 @@ def logs(function: str | None, *, follow: bool) -> Iterator[LogLine]:
         help="`memory` needs no download and no Java.",
     ),
     click.Option(["--keep"], is_flag=True, help="Leave the stack running afterwards."),
-    examples=["demo", "demo --keep", "demo --engines memory"],
+    examples=["demo", "demo dev", "demo --keep", "demo --engines memory"],
 )
-def demo(*, engines: str, keep: bool) -> Answer:
-    """Run the demo: write, search, edit, delete, reject, fail, recover."""
+def demo(stage: str | None, *, engines: str, keep: bool) -> Answer:
+    """Run the demo, or on a stage of cdk.json a shorter one, with items that fit its tables."""
     from ops.demo.run import run_demo
 
-    return run_demo(engines=engines, keep=keep)
+    return run_demo(choose_stage(stage), engines=engines, keep=keep)
+
+
+def choose_stage(name: str | None) -> "ChosenStage":
+    """Return the stage of cdk.json by this name, free of mistakes, or the standard one."""
+    from infrastructure.config.mistakes import ConfigError
+    from local.stages import STANDARD, own_stage
+
+    if name is None:
+        return STANDARD
+    chosen = own_stage(name)
+    try:
+        chosen.read()
+    except ConfigError as error:
+        raise UsageError(str(error)) from error
+    return chosen
+
+
+def _refuse_other(running: "background.Running", stage: str | None, vectors: str) -> None:
+    """Never let a stack that runs pass for another one."""
+    if stage is not None and stage != running.stage:
+        which = f"stage {running.stage}" if running.stage else "the standard stage"
+    elif vectors == "hashed" and vectors != running.vectors:
+        which = "a stack with a real model"
+    else:
+        return
+    raise UsageError(f"{which} runs here already: first `embedq down`")
 
 
 def running_here() -> "Deployment":
@@ -163,8 +210,8 @@ def running_here() -> "Deployment":
 
 def local_deployment(endpoint_url: str, stack: str | None = None) -> "Deployment":
     """Find a stack behind an endpoint of this machine."""
-    from local import background
     from local.aws_client import local_session
+    from local.stages import STANDARD
     from ops.deployment import describe
 
-    return describe(stack or background.STACK, local_session(), endpoint_url=endpoint_url)
+    return describe(stack or STANDARD.stack, local_session(), endpoint_url=endpoint_url)

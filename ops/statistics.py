@@ -74,14 +74,12 @@ class Stats(Answer):
             yield from one.view()
 
 
-@NOUN.stack_command(examples=["stats", "stats --stage prod --json"])
+@NOUN.stack_command(examples=["stats", "stats --stage prod --json"], only_reads=True)
 def stats(deployment: "Deployment") -> Stats:
     """Count documents by state and messages by lane."""
     by_target: dict[str, Counter[str]] = {name: Counter() for name in deployment.targets}
-    for row in deployment.ledger.listed(LISTED):
-        # Rows of a target that is no longer deployed have no lanes and no index.
-        if (name := row.row_key.split("/")[0]) in by_target:
-            by_target[name][label(row)] += 1
+    for row in deployment.listed(LISTED):
+        by_target[row.target][label(row)] += 1
     return Stats(targets=tuple(_target(deployment, *item) for item in by_target.items()))
 
 

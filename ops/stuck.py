@@ -58,6 +58,7 @@ class Stuck(Answer):
         help="Without progress for so long at least.",
     ),
     examples=["stuck", "stuck --hours 1 --stage prod"],
+    only_reads=True,
 )
 def stuck(deployment: "Deployment", *, hours: float = 24.0) -> Stuck:
     """List open documents without progress, oldest first."""
@@ -66,7 +67,7 @@ def stuck(deployment: "Deployment", *, hours: float = 24.0) -> Stuck:
         raise UsageError(f"--hours is at most {MOST_HOURS}, not {hours:g}")
     limit_ms = time.time_ns() // 1_000_000 - round(hours * 3_600_000)
     found = sorted(
-        deployment.ledger.listed([Group.OPEN, Group.PARKED], due_ms=limit_ms),
+        deployment.listed([Group.OPEN, Group.PARKED], due_ms=limit_ms),
         key=lambda listed: listed.due_ms,
     )
     rows = deployment.ledger.read(listed.row_key for listed in found[:SHOWN])

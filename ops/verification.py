@@ -36,7 +36,9 @@ class Differences(Answer):
         return self.differences or ["table and index agree"]
 
 
-@NOUN.stack_command(SOURCE, TARGET, examples=["verify", "verify --stage prod --source articles"])
+@NOUN.stack_command(
+    SOURCE, TARGET, examples=["verify", "verify --stage prod --source articles"], only_reads=True
+)
 def verify(
     deployment: "Deployment", *, source: str | None = None, target: str | None = None
 ) -> Differences:
@@ -92,13 +94,12 @@ def _difference(
 
 
 def _items(deployment: "Deployment", source: SourceSettings) -> Iterator[tuple[DocumentId, Item]]:
-    from functions.adapters.dynamodb_values import from_dynamodb
+    from functions.adapters.dynamodb_values import event_key, from_dynamodb
 
     pages = deployment.client("dynamodb").get_paginator("scan")
     for page in pages.paginate(TableName=source.table, ConsistentRead=True):
         for item in page["Items"]:
-            key = {name: item[name] for name in source.key}
-            yield document_id(key, source.key), from_dynamodb(item)
+            yield document_id(event_key(item, source.key), source.key), from_dynamodb(item)
 
 
 def _entries(

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from infrastructure.function_table import FUNCTIONS
@@ -19,8 +20,11 @@ from scripts import import_walk, package_folder
 ROOT = Path(__file__).resolve().parent.parent
 # https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 LAMBDA_UNZIPPED_LIMIT_BYTES = 250 * 1024 * 1024
+RUNTIME = "3.13"
 # Amazon Linux 2023, which python3.13 runs on, has glibc 2.34.
-LAMBDA_WHEELS = ("--python-platform", "aarch64-manylinux_2_28", "--python-version", "3.13")
+LAMBDA_WHEELS = ("--python-platform", "aarch64-manylinux_2_28", "--python-version", RUNTIME)
+# Where Lambda unpacks a zip: what a traceback names.
+LAMBDA_FOLDER = "/var/task"
 BUILDERS = tuple(Path(__file__).with_name(name) for name in ("build_zips.py", "package_folder.py"))
 
 
@@ -69,6 +73,28 @@ class Report:
     fresh: bool
 
 
+@dataclass(frozen=True)
+class Compiler:
+    """A Python whose bytecode the runtime of Lambda takes."""
+
+    python: str
+    version: str
+
+
+@cache
+def compiler() -> Compiler | None:
+    """Find a Python of the runtime's version: this one, or one on the path."""
+    ask = "import sys; print('{}.{} {}'.format(*sys.version_info[:2], sys.version.split()[0]))"
+    for python in (sys.executable, shutil.which(f"python{RUNTIME}")):
+        if python is None:
+            continue
+        done = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=False)
+        minor, _, version = done.stdout.strip().partition(" ")
+        if minor == RUNTIME:
+            return Compiler(python, version)
+    return None
+
+
 def build(package: Package) -> Report:
     """Build one package unless the last build had the same inputs."""
     walk = package.walk()
@@ -89,7 +115,8 @@ def build(package: Package) -> Report:
 
 def fingerprint(package: Package, own: Iterable[Path]) -> str:
     """Name the inputs of a package."""
-    digest = hashlib.sha256(f"{package.platform} {sys.version_info[:2]}".encode())
+    by = compiler() if package.platform == "lambda" else None
+    digest = hashlib.sha256(f"{package.platform} {sys.version_info[:2]} {by}".encode())
     own_files = [package.root / file for file in sorted(own)]
     for path in (package.lock, *own_files, *BUILDERS):
         content = path.read_bytes()
@@ -108,6 +135,18 @@ def fill(work: Path, package: Package, walk: import_walk.Walk) -> None:
     for file in sorted(walk.own):
         (work / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(package.root / file, work / file)
+    if package.platform == "lambda" and (by := compiler()):
+        compile_modules(work, by)
+
+
+def compile_modules(work: Path, by: Compiler) -> None:
+    """Add bytecode: Lambda's folder is read-only, so each cold start would compile everything."""
+    options = ["-qq", "--invalidation-mode", "unchecked-hash", "-s", str(work)]
+    command = [by.python, "-m", "compileall", *options, "-p", LAMBDA_FOLDER, str(work)]
+    # With random hashes the order inside a set would differ from build to build.
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    if subprocess.run(command, env=environment, check=False).returncode != 0:
+        raise BuildError(f"{by.python} cannot compile every module of {work.name}")
 
 
 def install_wheels(work: Path, package: Package) -> None:
@@ -163,6 +202,13 @@ def table(reports: Iterable[Report]) -> str:
     return "\n".join(lines)
 
 
+def bytecode() -> str:
+    """Say whether the zips hold bytecode."""
+    if by := compiler():
+        return f"with bytecode of Python {by.version}"
+    return f"without bytecode, which makes cold starts slower: no python{RUNTIME} is on the path"
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Build every package and print the sizes."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -172,6 +218,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         packages = [Package(name, ROOT, options.platform) for name in options.function]
         print(table([build(package) for package in packages]))
+        if options.platform == "lambda":
+            print(bytecode())
     except BuildError as error:
         print(f"build: {error}", file=sys.stderr)
         return 1

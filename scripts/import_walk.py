@@ -4,7 +4,7 @@ Nothing is imported, so a module of another platform can be walked here.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,8 +17,11 @@ class Walk:
     foreign: dict[str, Path] = field(default_factory=dict)
 
 
-def walk(entry: Path, root: Path) -> Walk:
-    """Follow the run-time imports of a file, transitively; paths are relative to root."""
+def walk(entry: Path, root: Path, left_out: Sequence[str] = ()) -> Walk:
+    """Follow the run-time imports of a file, transitively; paths are relative to root.
+
+    Into the folders of `left_out` no import is followed.
+    """
     result = Walk()
     waiting = [entry.relative_to(root)]
     while waiting:
@@ -29,7 +32,8 @@ def walk(entry: Path, root: Path) -> Walk:
         for name in [*imports(root / file, root), *parents(file)]:
             found = own_file(name, root)
             if found is not None:
-                waiting.append(found)
+                if not any(found.is_relative_to(folder) for folder in left_out):
+                    waiting.append(found)
             elif not (root / name.split(".")[0]).is_dir():
                 result.foreign.setdefault(name.split(".")[0], file)
     return result

@@ -10,9 +10,12 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
+from resource import RLIMIT_CPU, getrlimit, setrlimit
+from time import process_time
 
 import pytest
 from mutmut.mutation.data import SourceFileMutationData
@@ -25,6 +28,8 @@ ROOT = Path(__file__).resolve().parent.parent
 ACCEPTED = ROOT / "docs" / "mutants.toml"
 LEAST_KILLED = 0.9
 SURVIVED = "survived"
+# Of the processor: by the clock, a busy machine would look like a change that never ends.
+TEST_SECONDS = 10
 # By mutmut's own words for what became of a mutant; any other word means that it survived.
 FATES = {
     "killed": "killed",
@@ -120,6 +125,16 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
     """Give each test the attribute that mutmut reads and that pytest has renamed."""
     for item in items:
         item._nodeid = item.nodeid  # type: ignore[attr-defined]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    """End the process if a test never ends, as a change may make a loop endless."""
+    soft, hard = getrlimit(RLIMIT_CPU)
+    setrlimit(RLIMIT_CPU, (ceil(process_time()) + TEST_SECONDS, hard))
+    result = yield
+    setrlimit(RLIMIT_CPU, (soft, hard))
+    return result
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -55,7 +55,7 @@ def _shown(files: Counter[str] | None, owed: str | None) -> str:
     if files is None:
         return "owed"
     links = ", ".join(f"[{path}](../tests/{path})" for path, _ in files.most_common(MOST_FILES))
-    more = f" and {len(files) - MOST_FILES} more" if len(files) > MOST_FILES else ""
+    more = " and more" if len(files) > MOST_FILES else ""
     return links + more + (f". Owed: {owed}" if owed else "")
 
 

@@ -4,9 +4,11 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 
 from benchmarks.histories.removed_rules import REMOVED_RULES, seeds_to_find
-from benchmarks.histories.run import play, play_seeds, shrink_seed
+from benchmarks.histories.run import play, play_side_by_side, shrink_seed
 from benchmarks.histories.world import plan
 
 
@@ -34,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _histories(first: int, seeds: int) -> int:
     began = time.monotonic()
-    result = play_seeds(range(first, first + seeds))
+    result = play_side_by_side(first, seeds)
     seconds = time.monotonic() - began
     print(f"seeds       {first} to {first + seeds - 1}")
     print(
@@ -52,20 +54,24 @@ def _histories(first: int, seeds: int) -> int:
 def _rules(times: int, seeds: int) -> int:
     missed = 0
     print("\nrule removed: median number of seeds until a history failed")
-    for rule in REMOVED_RULES:
-        found = seeds_to_find(rule, times=times, limit=seeds)
-        missed += found is None
-        print(f"  {rule.name:34} {'not found' if found is None else found}")
+    find = partial(seeds_to_find, times=times, limit=seeds)
+    with ProcessPoolExecutor() as pool:
+        counts = pool.map(find, range(len(REMOVED_RULES)))
+        for rule, found in zip(REMOVED_RULES, counts, strict=True):
+            missed += found is None
+            print(f"  {rule.name:58} {'not found' if found is None else found}", flush=True)
     return missed
 
 
 def _replay(seed: int) -> int:
-    steps = plan(seed)
-    _, found = play(steps)
+    history = plan(seed)
+    _, found = play(history)
     if found:
-        steps = shrink_seed(seed)
-        _, found = play(steps)
-    print(f"seed {seed}: {len(steps)} steps: {', '.join(step.action for step in steps)}")
+        history = shrink_seed(seed)
+        _, found = play(history)
+    steps = [step.action for step in history.steps]
+    print(f"seed {seed}: {len(steps)} steps: {', '.join(steps)}")
+    print(history.rates)
     print("\n".join(found) or "no violation")
     return int(bool(found))
 

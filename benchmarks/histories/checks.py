@@ -1,5 +1,6 @@
 """What must hold when a history has settled: each violation as one line."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from benchmarks.histories.world import KILLER, POISON, World
@@ -10,12 +11,15 @@ from functions.core.task import parse_task
 # Below the day after which the sweep takes a document for stuck: no message may be missing.
 LONGEST_WAIT_MS = 20 * 3_600_000
 LOSES_MESSAGES = {"lost lane", "a month passed"}
+SENDS_AGAIN = ("copied task", "redrive", "stream records again", "requeue", "recover")
+MAX_EVENTS = 2  # of one end: an event is sent at least once
 ENDED = {Status.COMPLETED, Status.DELETED, Status.SKIPPED}
 
 
 def violations(world: World) -> list[str]:
     """Compare the table with the index, the ledger, the dead letters and the events."""
-    found = [*_documents(world), *_rows(world), *_events(world), *_dead_letters(world)]
+    checks = (_documents, _rows, _events, _restarts, _dead_letters)
+    found = [line for check in checks for line in check(world)]
     if world.control.double_claims:
         found.append("two workers asked on behalf of all after a cooldown")
     return found
@@ -68,6 +72,19 @@ def _events(world: World) -> Iterator[str]:
             yield f"{name}: its end was not announced"
         elif last[name] != (row.task.version, row.status) and not is_excused:
             yield f"{name}: the last event was {last[name]}, the row is {row.status}"
+
+
+def _restarts(world: World) -> Iterator[str]:
+    """A message that is given up stays so: only another one starts its document again."""
+    messages = 1 + sum(world.faults[fault] for fault in SENDS_AGAIN)
+    failed = Counter(
+        (event.document_id, event.version)
+        for event in world.pipeline.announcer.events
+        if event.status.is_failed
+    )
+    for (name, version), times in failed.items():
+        if times > MAX_EVENTS * messages:
+            yield f"{name}: version {version} failed {times} times with {messages} messages"
 
 
 def _dead_letters(world: World) -> Iterator[str]:

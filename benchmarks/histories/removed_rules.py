@@ -9,16 +9,19 @@ from typing import Any
 from unittest.mock import patch
 
 from benchmarks.histories.run import play_seeds
+from functions.core import closing, transitions
 from functions.core import task as tasks
-from functions.core import transitions
-from functions.core.control import Cooldown
 from functions.core.entry import Entry, Tombstone, WriteResult, Written
 from functions.core.identity import digest
-from functions.core.ledger_row import LedgerRow, Outcome, Status
-from functions.embed import entry_writes
-from functions.embed.ending import Indexed, Superseded
+from functions.core.ledger_row import LedgerRow, Outcome, Quarantine, Status
+from functions.core.ports import Message, VectorIndex
+from functions.embed import admit, receive
+from functions.embed import process as embed
+from functions.embed.admit import Verdict
+from functions.embed.ending import Indexed, Removed
+from functions.embed.entry_writes import Writes, write_entries
 from functions.embed.finish import Ended, Finish
-from functions.embed.job import Job
+from functions.embed.receive import Receive
 from functions.enqueue import plan
 from functions.sweep import purge, requeue
 from local.memory import ledger
@@ -36,12 +39,14 @@ class RemovedRule:
     remove: Callable[[], AbstractContextManager[Any]]
 
 
-def seeds_to_find(rule: RemovedRule, *, times: int, limit: int) -> int | None:
-    """Return the median number of seeds until a history fails; None if one try found nothing."""
+def seeds_to_find(number: int, *, times: int, limit: int) -> int | None:
+    """Remove a rule; return the median number of seeds until a history fails.
+
+    None: one try found nothing.
+    """
     counts = []
-    with rule.remove():
-        for number in range(times):
-            first = number * SEEDS_APART
+    with REMOVED_RULES[number].remove():
+        for first in range(0, times * SEEDS_APART, SEEDS_APART):
             result = play_seeds(range(first, first + limit), first_failure_ends=True)
             if not result.failed:
                 return None
@@ -82,15 +87,14 @@ def _keep_expiry(make: Callable[..., LedgerRow], *args: Any, **options: Any) -> 
     return replace(made, outcome=replace(made.outcome, expires_at=expires_at))
 
 
-def _complete_from_this_run(job: Job, stored: Any) -> Any:
-    found = _conflicting(job, stored)
-    if isinstance(found, Superseded):
-        return found
-    return Indexed(CURRENT_HASH, 1)
-
-
-_conflicting = entry_writes._conflicting
-CURRENT_HASH = "of what this run has read"
+def _complete_from_this_run(index: VectorIndex, entries: Writes, **options: Any) -> Any:
+    own = {job.key: entry.content_hash for job, entry in entries}
+    return {
+        key: replace(ending, content_hash=own[key])
+        if isinstance(ending, Indexed | Removed)
+        else ending
+        for key, ending in write_entries(index, entries, **options).items()
+    }
 
 
 def _close_any_version(finish: Finish, one: Ended, row: LedgerRow | None) -> Ended:
@@ -99,8 +103,32 @@ def _close_any_version(finish: Finish, one: Ended, row: LedgerRow | None) -> End
     return finish.end(replace(one.job, row=row), one.ending)
 
 
-def _claim_always(control: MemoryControl, target: str, **_: int) -> bool:
-    return control.read(target).cooldown != Cooldown()
+def _claim_always(control: MemoryControl, target: str, *, now_ms: int, until_ms: int) -> bool:
+    del now_ms
+    control_item = control.read(target)
+    cooldown = replace(control_item.cooldown, claimed_until_ms=until_ms)
+    control.items[target] = replace(control_item, cooldown=cooldown)
+    return True
+
+
+def _restart_always(message: Message, row: LedgerRow) -> Verdict | None:
+    """Let every message restart a failed row."""
+    return None if row.is_given_up else _without_work(message, row)
+
+
+_without_work = admit._without_work
+
+
+def _announce_no_more(_: Any, __: Any, row: LedgerRow) -> bool:
+    del row
+    return True
+
+
+_is_unchanged = plan._is_unchanged
+
+
+def _unchanged_in_any_index(change: Any, row: LedgerRow, target: Any, _: str | None) -> bool:
+    return _is_unchanged(change, row, target, row.indexed.index_uuid)
 
 
 def _without(target: Any, name: str, value: Any) -> Callable[[], AbstractContextManager[Any]]:
@@ -150,9 +178,34 @@ REMOVED_RULES = (
     ),
     RemovedRule(
         "an entry of the same version closes the row as it is",
-        _without(entry_writes, "_conflicting", _complete_from_this_run),
+        _without(embed, "write_entries", _complete_from_this_run),
+    ),
+    RemovedRule(
+        "after a lost write the row that stands is announced",
+        lambda: _both(
+            _without(closing, "announce_standing", _announce_no_more),
+            _without(Receive, "_announced_again", lambda _, verdict, *__: verdict),
+        ),
+    ),
+    RemovedRule(
+        "a task that ended a run is worked apart",
+        lambda: _both(
+            _without(admit, "quarantine_of", lambda *_: Quarantine.NONE),
+            _without(receive, "quarantine_of", lambda *_: Quarantine.NONE),
+        ),
+    ),
+    RemovedRule(
+        "a proven crash spends an attempt", _without(admit, "_has_crashed", lambda _: False)
+    ),
+    RemovedRule(
+        "only a message that was sent later restarts a failed row",
+        _without(admit, "_without_work", _restart_always),
     ),
     RemovedRule(
         "one worker asks after a cooldown", _without(MemoryControl, "claim", _claim_always)
+    ),
+    RemovedRule(
+        "unchanged holds for one index only",
+        _without(plan, "_is_unchanged", _unchanged_in_any_index),
     ),
 )

@@ -1,12 +1,15 @@
 """Histories by seed: played, checked, and made shorter where one fails."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
 
 from benchmarks.histories.checks import violations
 from benchmarks.histories.shrink import shrink
-from benchmarks.histories.world import Step, World, plan
+from benchmarks.histories.world import History, World, plan
+
+SEEDS_PER_PART = 250
 
 
 @dataclass
@@ -19,16 +22,21 @@ class Result:
     failed: dict[int, list[str]] = field(default_factory=dict)  # by seed
 
 
-def play(steps: Sequence[Step]) -> tuple[World, list[str]]:
-    """Take the steps in a new world, let it settle, and check it."""
-    world = World()
-    for step in steps:
+def play(history: History) -> tuple[World, list[str]]:
+    """Take the steps in a new world, let it settle, and check it; then once more, without index."""
+    world = World(history.rates)
+    for step in history.steps:
         world.take(step)
     try:
         world.settle()
+        found = violations(world)
+        if not found:
+            world.lose_index()
+            world.settle()
+            found = [f"after the index was lost: {one}" for one in violations(world)]
     except RuntimeError as error:
         return world, [str(error)]
-    return world, violations(world)
+    return world, found
 
 
 def play_seeds(seeds: Iterable[int], *, first_failure_ends: bool = False) -> Result:
@@ -46,6 +54,22 @@ def play_seeds(seeds: Iterable[int], *, first_failure_ends: bool = False) -> Res
     return result
 
 
-def shrink_seed(seed: int) -> list[Step]:
+def play_side_by_side(first: int, seeds: int) -> Result:
+    """Play the histories of many seeds, on all cores."""
+    starts = range(first, first + seeds, SEEDS_PER_PART)
+    parts = [range(start, min(start + SEEDS_PER_PART, first + seeds)) for start in starts]
+    whole = Result()
+    with ProcessPoolExecutor() as pool:
+        for part in pool.map(play_seeds, parts):
+            whole.histories += part.histories
+            whole.steps += part.steps
+            whole.faults += part.faults
+            whole.failed |= part.failed
+    return whole
+
+
+def shrink_seed(seed: int) -> History:
     """Return a shorter history of a failing seed that still fails."""
-    return shrink(plan(seed), lambda steps: bool(play(steps)[1]))
+    history = plan(seed)
+    steps = shrink(history.steps, lambda steps: bool(play(replace(history, steps=steps))[1]))
+    return replace(history, steps=steps)

@@ -2,9 +2,10 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.histories.interrupts import Interrupted, Killed
@@ -19,7 +20,7 @@ from local.memory.control import MemoryControl
 from local.memory.index import HashedEmbedder
 from local.memory.ledger import MemoryLedger
 from local.memory.pipeline import MemoryPipeline
-from local.memory.queues import Chance
+from local.memory.queues import Chance, MemoryQueues
 
 if TYPE_CHECKING:
     from functions.core.identity import RowKey
@@ -32,7 +33,10 @@ HARMLESS_TEXTS = TEXTS[:4]
 DIMENSIONS = 16
 
 MIN_STEPS, MAX_STEPS = 5, 60  # of one history: in a long one a later write hides what went wrong
+MAX_NESTED_STEPS = 400  # of one history
 MAX_KILLS = 6  # by chance, in one history; documents have five attempts, and heal
+# In one history: after ten, a message that was acknowledged each time is a dead letter of SQS.
+MAX_LOST_ANSWERS = 4
 MAX_DEPTH = 2  # runs that start between two calls of another run
 MAX_SKEW_MS = 5_000
 STREAM_SECONDS = 24 * 3600
@@ -49,17 +53,32 @@ class Step:
     seed: int
 
 
+@dataclass(frozen=True)
+class Rates:
+    """How often what happens in one history; each history has its own.
+
+    With the same rates for all, what needs many of one action, or none of another, never comes.
+    """
+
+    weights: Mapping[str, float]  # of the actions, compared with each other
+    kill: float = 0.02  # before and after each call of a run
+    failure: float = 0.02
+    interleave: float = 0.07
+    throttle: float = 0.2  # for each request of the provider
+    back: float = 0.4  # a write that restores the text before: A, B, A
+
+
 class Provider(HashedEmbedder):
     """Rejects poison, and lets a killer end the run."""
 
-    def __init__(self, meanwhile: Callable[[], None], chance: Chance) -> None:
+    def __init__(self, meanwhile: Callable[[], None], chance: Callable[[], bool]) -> None:
         super().__init__(DIMENSIONS)
-        self._chance = chance
+        self._chance = chance  # of a request that is throttled
         self._meanwhile = meanwhile  # what happens while a request is under way
 
     def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
         self._meanwhile()
-        if self._chance(0.2):
+        if self._chance():
             raise FailureError(Failure(FailureKind.THROTTLED, "too many requests"))
         if any(KILLER in text for text in texts):
             raise Killed
@@ -104,7 +123,8 @@ class LaggingLedger(MemoryLedger):
 class World:
     """Takes steps; each fault that happened is counted by its kind."""
 
-    def __init__(self) -> None:
+    def __init__(self, rates: Rates) -> None:
+        self._rates = rates
         self.faults: Counter[str] = Counter()
         self.steps = 0
         self.settling_ms = 0  # when the last fault was over
@@ -124,10 +144,10 @@ class World:
         self.pipeline = MemoryPipeline(
             [source],
             [target],
-            embedders={"default": Provider(self._interrupt, self._chance)},
+            embedders={"default": Provider(self._interrupt, lambda: self._chance(rates.throttle))},
             control=self.control,
             ledger=LaggingLedger(self._chance),
-            around=lambda adapter, methods: Interrupted(adapter, methods, self._interrupt),
+            around=self._around,
             function_clock=lambda: self.pipeline.clock() + self._skew_ms,
             chance=self._chance,
         )
@@ -162,6 +182,14 @@ class World:
                 continue
         raise RuntimeError(f"work is still left after {MAX_SETTLE_ROUNDS} rounds")
 
+    def lose_index(self) -> None:
+        """Lose the index; after the sweep has seen a new one, let an operator touch every item."""
+        self.faults["lost index"] += 1
+        self.pipeline.indexes["default"].lose("index-2")
+        self.pipeline.sweep("due")
+        for item in list(self.table.items.values()):
+            self.table.put({name: value["S"] for name, value in item.items()} | {"touched": "1"})
+
     @property
     def _actions(self) -> dict[str, Callable[[], None]]:
         return {name: getattr(self, f"_{name}") for name in WEIGHTS}
@@ -169,28 +197,35 @@ class World:
     def _chance(self, share: float) -> bool:
         return self._disturbed and self._random.random() < share
 
-    def _interrupt(self) -> None:
+    def _around(self, adapter: Any, methods: set[str]) -> Interrupted:
+        # The queues raise nothing: they return what SQS did not take.
+        is_queue = isinstance(adapter, MemoryQueues)
+        return Interrupted(adapter, methods, partial(self._interrupt, may_fail=not is_queue))
+
+    def _interrupt(self, *, may_fail: bool = True) -> None:
         """Let another step, a failure or a kill come between two calls of a run."""
         if not self._disturbed:
             return
-        chance = self._random.random()
-        if chance < 0.02 and self._kills < MAX_KILLS:
+        rates, chance = self._rates, self._random.random()
+        if chance < rates.kill:
+            if self._kills == MAX_KILLS:
+                return
             self._kills += 1
             self.faults["kill"] += 1
             raise Killed
-        if chance < 0.04:
+        if may_fail and chance < rates.kill + rates.failure:
             kind = self._random.choice(PASSING)
             self.faults[f"failure {kind}"] += 1
             raise FailureError(Failure(kind, "for a moment"))
-        if chance > 0.93 and self._depth < MAX_DEPTH:
+        is_long = self.steps > MAX_NESTED_STEPS
+        if chance > 1 - rates.interleave and self._depth < MAX_DEPTH and not is_long:
             self.faults["interleaved steps"] += 1
-            self._nested(self._random.randint(1, 9))
+            self._nested(_choose(self._random, self._rates, self._random.randint(1, 9)))
 
-    def _nested(self, steps: int) -> None:
+    def _nested(self, actions: Sequence[str]) -> None:
         self._depth += 1
         try:
-            for _ in range(steps):
-                action = self._random.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+            for action in actions:
                 self.steps += 1
                 with suppress(Killed, FailureError, SweepError):
                     self._actions[action]()
@@ -219,7 +254,7 @@ class World:
         else:
             texts = TEXTS if self._random.random() < 0.1 else HARMLESS_TEXTS
             text = self._random.choice(texts)
-            if self._chance(0.4):
+            if self._chance(self._rates.back):
                 # Back to what it was before: A, B, A.
                 text, self._before[name] = self._before.get(name, text), text
             if text not in HARMLESS_TEXTS:
@@ -253,10 +288,21 @@ class World:
             with self._run_of_a_function():
                 self.pipeline.run(queue, self._random.randint(1, 10))
 
+    def _catch_up(self) -> None:
+        """Let other workers do all there is to do."""
+        self._deliver()
+        for queue in self.pipeline.queues.names:
+            with self._run_of_a_function():
+                self.pipeline.run(queue, 10)
+        with self._run_of_a_function():
+            self.pipeline.sweep("maintenance")
+
     def _lose_answer(self) -> None:
         """Run embed to its end, but lose what it answers: every message comes again."""
         if self.pipeline.queues.names:
             queue = self._random.choice(self.pipeline.queues.names)
+            if self.faults["lost answer"] >= MAX_LOST_ANSWERS:
+                return
             messages = self.pipeline.queues.receive(queue, 10)
             self._sent += [message.body for message in messages]
             if messages:
@@ -328,11 +374,12 @@ class World:
         self.pipeline.clock.advance(self._random.choice([1, 60, 400, 1000, 4000]))
 
 
-# How often each action is taken, compared with the others.
+# How often each action is taken on the average, compared with the others.
 WEIGHTS = {
     "write": 16,
     "deliver": 12,
     "embed": 24,
+    "catch_up": 6,
     "wait": 4,
     "sweep": 5,
     "reconcile": 3,
@@ -347,9 +394,31 @@ WEIGHTS = {
 }
 
 
-def plan(seed: int) -> list[Step]:
-    """Choose the steps of a history; the same seed gives the same ones."""
+@dataclass(frozen=True)
+class History:
+    """What happens, and how often something comes between."""
+
+    rates: Rates
+    steps: Sequence[Step]
+
+
+def plan(seed: int) -> History:
+    """Choose the rates and the steps of a history; the same seed gives the same ones."""
     chooser = random.Random(seed)
-    steps = chooser.randint(MIN_STEPS, MAX_STEPS)
-    actions = chooser.choices(list(WEIGHTS), list(WEIGHTS.values()), k=steps)
-    return [Step(action, chooser.getrandbits(64)) for action in actions]
+    # Not both often: with ten runs that record nothing, SQS moves any message.
+    kill, failure = chooser.choice([(0, 0), (0.02, 0.02), (0.1, 0), (0, 0.05)])
+    rates = Rates(
+        weights={name: weight * chooser.choice([0, 1, 4]) for name, weight in WEIGHTS.items()}
+        | {"write": WEIGHTS["write"], "embed": WEIGHTS["embed"]},
+        kill=kill,
+        failure=failure,
+        interleave=chooser.choice([0.02, 0.07, 0.25]),
+        throttle=chooser.choice([0, 0.2, 0.6]),
+        back=chooser.choice([0, 0.4, 0.8]),
+    )
+    actions = _choose(chooser, rates, chooser.randint(MIN_STEPS, MAX_STEPS))
+    return History(rates, [Step(action, chooser.getrandbits(64)) for action in actions])
+
+
+def _choose(chooser: random.Random, rates: Rates, number: int) -> list[str]:
+    return chooser.choices(list(rates.weights), list(rates.weights.values()), k=number)

@@ -10,6 +10,8 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
+from functools import partial
+from math import inf
 from pathlib import Path
 from random import SystemRandom
 
@@ -18,13 +20,16 @@ from benchmarks.storm.outage_story import outage
 from benchmarks.storm.plan import make_plan
 from benchmarks.storm.run import Limits, run_storm
 from benchmarks.storm.settle import NotSettledError
-from benchmarks.storm.tempo import Tempo, hurried
+from benchmarks.storm.tempo import Tempo, as_deployed, hurried
 from benchmarks.storm.throttled_story import throttled
 from benchmarks.storm.world import storm_world
 
 OPERATIONS = 1000
 KILLS = 50
 CALM_SECONDS = 900.0
+# With the template's own timeouts: that of embed, the time after which a crash is noticed, and
+# a minute for what then has to be done.
+SETTLED_SECONDS = 240.0
 STORIES = {"throttled": throttled, "outage": outage}
 
 
@@ -54,8 +59,13 @@ def _storm(chosen: argparse.Namespace, folder: Path) -> Told:
         f"seed {seed}: {chosen.operations:,} operations and {chosen.kills:,} kills over about"
         f" {plan.seconds:.0f} s"
     )
-    limits = Limits(storm_seconds=3 * plan.seconds + CALM_SECONDS, calm_seconds=CALM_SECONDS)
-    with storm_world(folder, change=lambda spec: hurried(spec, Tempo()), log=_say) as world:
+    limits = Limits(
+        storm_seconds=3 * plan.seconds + CALM_SECONDS,
+        calm_seconds=CALM_SECONDS,
+        settled_seconds=SETTLED_SECONDS if chosen.as_deployed else inf,
+    )
+    change = as_deployed if chosen.as_deployed else partial(hurried, tempo=Tempo())
+    with storm_world(folder, change=change, log=_say) as world:
         result = run_storm(world, plan, limits=limits, say=_say)
     return Told(list(result.lines()), result.violations())
 
@@ -66,6 +76,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--operations", type=int, default=OPERATIONS, help="writes of the application")
     add("--kills", type=int, default=KILLS, help="invocations to be killed")
     add("--seed", type=int, help="replays the same schedule (default: another one each time)")
+    add(
+        "--as-deployed",
+        action="store_true",
+        help="with the template's own timeouts; settled within 4 minutes after the last kill",
+    )
     add("--story", choices=STORIES, help="one scripted run instead of a storm")
     add("--keep", action="store_true", help="keep logs and events in any case")
     return parser

@@ -46,8 +46,7 @@ class Backlog:
     def tokens(self) -> int:
         """Count what all of them cost."""
         written = [Operation(0.0, 0, name, Kind.PUT, CONTENT) for name in self._names]
-        chunk_tokens = self._world.target.chunk_tokens
-        return tokens_of(texts_needed(written, self._world.source, chunk_tokens=chunk_tokens))
+        return tokens_of(texts_needed(written, self._world.source, self._world.target))
 
     def write(self) -> None:
         """Write them as fast as the table takes them."""

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import inf
 from random import Random
 
 from benchmarks.storm.checks import Verdict, check, final_contents
@@ -30,6 +31,7 @@ class Limits:
 
     storm_seconds: float
     calm_seconds: float
+    settled_seconds: float = inf  # from the last kill
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Result:
     payment: Payment
     sales: Sales
     verdict: Verdict
+    settled_seconds: float  # from the last kill until nothing was under way
+    most_settled_seconds: float
 
     def violations(self) -> list[str]:
         """Name everything that must not be."""
@@ -54,6 +58,11 @@ class Result:
         if self.payment.ratio > MOST_PAID:
             ratio = f"{self.payment.ratio:.3f}"
             found.append(f"paid {ratio} x of the tokens needed, at most {MOST_PAID}")
+        if self.settled_seconds > self.most_settled_seconds:
+            found.append(
+                f"settled {self.settled_seconds:.0f} s after the last kill,"
+                f" at most {self.most_settled_seconds:.0f}"
+            )
         if self.dead:
             found.append(f"{self.dead} dead letters stay after the redrive")
         return found
@@ -71,6 +80,7 @@ class Result:
             f" {len(plan.outages)} outages of the index"
         )
         yield f"  killed      {self.killed:,} invocations in the middle of their work ({kills})"
+        yield f"  settled     {self.settled_seconds:.0f} s after the last kill"
         yield f"  provider    {sales.requests:,} requests ({answers})"
         yield (
             f"  paid        {payment.paid:,} tokens, {payment.ratio:.3f} x of the"
@@ -104,13 +114,14 @@ def run_storm(world: World, plan: Plan, *, limits: Limits, say: Say) -> Result:
     killed = world.stack.runner.killed_invocations
     say(f"everything is written and {killed} invocations are killed: now all is whole again")
     settle(world, limit_seconds=limits.calm_seconds, say=say)
+    settled_seconds = time.monotonic() - trouble.last_kill
     redriven = redrive(world.deployment)
     if redriven:
         say(f"{redriven} dead letters redriven")
         settle(world, limit_seconds=limits.calm_seconds, say=say)
     seconds = time.monotonic() - began
     sales = world.provider.sales()
-    needed = texts_needed(plan.operations, world.source, chunk_tokens=world.target.chunk_tokens)
+    needed = texts_needed(plan.operations, world.source, world.target)
     say("comparing table, ledger, index and events")
     return Result(
         plan=plan,
@@ -122,6 +133,8 @@ def run_storm(world: World, plan: Plan, *, limits: Limits, say: Say) -> Result:
         payment=payment(sales, needed, world.target),
         sales=sales,
         verdict=check(world, final_contents(plan.operations)),
+        settled_seconds=settled_seconds,
+        most_settled_seconds=limits.settled_seconds,
     )
 
 

@@ -44,6 +44,15 @@ BREAKER: Mapping[str, Any] = {
 }
 
 
+def as_deployed(spec: StackSpec) -> StackSpec:
+    """Keep all timeouts and schedules of the template.
+
+    Only what failed for now is healed sooner: by design that waits for hours.
+    """
+    retry = {"healing": RETRY["healing"]}
+    return with_target(spec, retry=retry)
+
+
 def hurried(spec: StackSpec, tempo: Tempo) -> StackSpec:
     """Shorten timeouts, schedules and delays."""
     return replace(

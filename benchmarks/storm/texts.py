@@ -8,8 +8,8 @@ from typing import Any
 
 from benchmarks.storm.operations import Content, Operation
 from functions.core.document import Document, read_document
-from functions.core.settings import SourceSettings
-from functions.embed.chunking import split
+from functions.core.settings import SourceSettings, TargetSettings
+from functions.embed.prepare import split_text
 from local.provider.request import count_tokens
 
 # The provider refuses a text with this word in it, until the storm is over.
@@ -34,13 +34,13 @@ def item(document: str, content: Content) -> dict[str, Any]:
 
 
 def texts_needed(
-    operations: Iterable[Operation], source: SourceSettings, *, chunk_tokens: int
+    operations: Iterable[Operation], source: SourceSettings, target: TargetSettings
 ) -> Counter[str]:
     """Count the chunks that all versions need: each only those that the one before lacks."""
     needed: Counter[str] = Counter()
     held: dict[str, frozenset[str]] = {}
     for operation in operations:
-        chunks = _chunks(operation, source, chunk_tokens)
+        chunks = _chunks(operation, source, target)
         needed.update(chunks - held.get(operation.document, frozenset()))
         held[operation.document] = chunks
     return needed
@@ -51,13 +51,13 @@ def tokens_of(texts: Counter[str]) -> int:
     return sum(count_tokens(text) * times for text, times in texts.items())
 
 
-def _chunks(operation: Operation, source: SourceSettings, chunk_tokens: int) -> frozenset[str]:
+def _chunks(operation: Operation, source: SourceSettings, target: TargetSettings) -> frozenset[str]:
     if operation.content is None:
         return frozenset()
     document = read_document(item(operation.document, operation.content), source)
     if not isinstance(document, Document):
         return frozenset()
-    return frozenset(split(document.text, max_tokens=chunk_tokens))
+    return frozenset(embedded for _, embedded in split_text(document, target))
 
 
 @lru_cache(maxsize=100_000)

@@ -37,6 +37,7 @@ class Trouble:
         self._errors: list[Exception] = []
         self._now: dict[str, str] = {}
         self.kills: Counter[str] = Counter()  # by function; a few come too late to hit
+        self.last_kill = time.monotonic()
         self._threads = [
             threading.Thread(target=self._guarded, args=(run,), name=name, daemon=True)
             for name, run in (
@@ -123,6 +124,7 @@ class Trouble:
         while not self._stop.wait(LOOK_SECONDS):
             if self._world.stack.runner.kill_busy(folder, self._chance):
                 self.kills[folder] += 1
+                self.last_kill = time.monotonic()
                 return
             if time.monotonic() > patient_until:
                 folder = self._chance.choice(list(VICTIMS))

@@ -3,7 +3,10 @@
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
 
 from functions.adapters.store_errors import store_failures
 from functions.core.batches import batches
@@ -11,6 +14,11 @@ from functions.core.failure import Failure, FailureError, FailureKind
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+
+
+class RefusedKeysError(FailureError):
+    """A key is not one of the table: one such key fails its whole batch."""
+
 
 MAX_KEYS = 100
 # An answer stops at 16 MB: 100 items of 400 KB come in three.
@@ -25,7 +33,7 @@ def batch_get(
     for part in batches(keys, MAX_KEYS):
         wanted: Any = {table: {"Keys": part, "ConsistentRead": True}}
         for number in range(MAX_ROUNDS):
-            with store_failures(f"reading table {table}"):
+            with store_failures(f"reading table {table}"), _refused_keys(table):
                 answer = client.batch_get_item(RequestItems=wanted)
             yield from answer["Responses"].get(table, [])
             wanted = answer["UnprocessedKeys"]
@@ -37,3 +45,14 @@ def batch_get(
             raise FailureError(
                 Failure(FailureKind.STORE_UNAVAILABLE, f"reading table {table}: keys left over")
             )
+
+
+@contextmanager
+def _refused_keys(table: str) -> Iterator[None]:
+    try:
+        yield
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ValidationException":
+            raise
+        failure = Failure(FailureKind.STORE_UNAVAILABLE, f"table {table} refuses a key")
+        raise RefusedKeysError(failure) from error

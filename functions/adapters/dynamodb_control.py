@@ -29,6 +29,7 @@ COUNTS = ("window_ms", "successes", "failures")
 STATE = tuple(field.name for field in fields(Breaker) if field.name not in COUNTS)
 # Every change of a breaker changes one of these.
 IDENTITY = ("state", "since_ms", "due_ms")
+INDEX_UUID = "index_uuid"
 COOLDOWN = tuple(f"cooldown_{field.name}" for field in fields(Cooldown))
 
 NO_COOLDOWN = "attribute_not_exists(cooldown_throttles)"
@@ -105,6 +106,11 @@ class DynamoDbControl:
     def warm(self, target: str, *, after: int) -> None:
         self._update(target, f"REMOVE {', '.join(COOLDOWN)}", SAME_THROTTLES, {":after": after})
 
+    def note_index(self, target: str, *, before: str, after: str) -> bool:
+        condition = f"{INDEX_UUID} = :before" if before else f"attribute_not_exists({INDEX_UUID})"
+        values = {":after": after} | ({":before": before} if before else {})
+        return self._update(target, f"SET {INDEX_UUID} = :after", condition, values) is not None
+
     def _update(
         self, target: str, change: str, condition: str, values: Mapping[str, Any]
     ) -> Control | None:
@@ -136,8 +142,9 @@ def _plain(value: Any) -> Any:
 
 def _control(item: Mapping[str, Any]) -> Control:
     """Read each attribute into the part that its name begins with."""
-    parts: dict[str, dict[str, Any]] = {}
-    for name, value in from_dynamodb(item).items():
+    values = from_dynamodb(item)
+    parts: dict[str, Any] = {INDEX_UUID: values.pop(INDEX_UUID, "")}
+    for name, value in values.items():
         part, _, field = name.partition("_")
         parts.setdefault(part, {})[field] = value
     try:

@@ -1,7 +1,7 @@
 """DynamoDB's typed values <-> Python's."""
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
@@ -23,6 +23,19 @@ def to_dynamodb(item: Mapping[str, Any]) -> dict[str, Any]:
 def with_bytes(item: Mapping[str, Any]) -> dict[str, Any]:
     """Spell an item of a stream event as the SDK does: JSON carries bytes in base64."""
     return {name: _with_bytes(value) for name, value in item.items()}
+
+
+def event_key(item: Mapping[str, Any], attributes: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Spell the key of an item as a stream event does: the opposite of `with_bytes`."""
+    return {name: _without_bytes(item[name]) for name in attributes}
+
+
+def _without_bytes(value: Mapping[str, Any]) -> dict[str, str]:
+    match value:
+        case {"B": bytes(content)}:
+            return {"B": base64.b64encode(content).decode()}
+        case _:
+            return dict(value)
 
 
 def _with_bytes(value: Any) -> Any:

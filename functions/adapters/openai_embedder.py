@@ -13,7 +13,7 @@ import openai
 import orjson
 
 from functions.adapters.bounded_http import BoundedTransport, TooLargeAnswerError
-from functions.adapters.openai_limits import LIMITS, can_shorten
+from functions.adapters.openai_limits import LIMITS, sends_dimensions
 from functions.adapters.provider_headers import allowance, retry_after_seconds
 from functions.core.failure import (
     Failure,
@@ -52,9 +52,12 @@ class ForbiddenError(FailureError):
 class OpenAiEmbedder:
     """Asks for vectors in one request; the queue does the waiting, not the SDK."""
 
-    def __init__(self, target: TargetSettings, api_key: Callable[[bool], str]) -> None:
+    def __init__(
+        self, target: TargetSettings, api_key: Callable[[bool], str], *, is_query: bool = False
+    ) -> None:
         """`api_key(True)` fetches the key anew, for when the cached one is refused."""
         self._target = target
+        self._fields = _fields(target, is_query=is_query)
         self._api_key = api_key
         self._client: openai.OpenAI | None = None
         self._transport = BoundedTransport(target.base_url or "https://api.openai.com")
@@ -62,7 +65,8 @@ class OpenAiEmbedder:
         self.limits = replace(
             LIMITS,
             inputs_per_request=min(
-                LIMITS.inputs_per_request, max(LARGEST_ANSWER_BYTES // bytes_per_vector, 1)
+                target.inputs_per_request or LIMITS.inputs_per_request,
+                max(LARGEST_ANSWER_BYTES // bytes_per_vector, 1),
             ),
         )
 
@@ -101,23 +105,34 @@ class OpenAiEmbedder:
         if self._client is None:
             # Not before: a missing key is a failure of the provider, not of the process.
             self._client = _client(self._target, self._api_key(False), self._transport)
-        options: dict[str, Any] = {}
-        # Where it cannot be asked for, what comes is checked all the same.
-        if can_shorten(self._target.provider, self._target.model):
-            options["dimensions"] = self._target.dimensions
         try:
-            # The raw answer, decoded by numpy, takes a third of the SDK's own path.
-            answer = self._client.embeddings.with_raw_response.create(
-                model=self._target.model, input=list(texts), encoding_format="base64", **options
+            # The raw answer, decoded by numpy, takes a third of the SDK's own path, which also
+            # names a format in every request.
+            answer = self._client.post(
+                "/embeddings",
+                cast_to=httpx2.Response,
+                body={**self._fields, "input": list(texts)},
             )
         except openai.OpenAIError as error:
             raise _failure(error, _tokens(texts)) from error
         return _parse(answer.content, allowance(answer.headers), texts, self._target.dimensions)
 
 
+def _fields(target: TargetSettings, *, is_query: bool) -> dict[str, Any]:
+    """Return all of a request but its texts."""
+    fields: dict[str, Any] = {"model": target.model}
+    if target.encoding_format != "none":
+        fields["encoding_format"] = target.encoding_format
+    # Where it cannot be asked for, what comes is checked all the same.
+    if sends_dimensions(target):
+        fields["dimensions"] = target.dimensions
+    return fields | (target.query_extra_body if is_query else target.document_extra_body)
+
+
 def _client(target: TargetSettings, api_key: str, transport: httpx2.HTTPTransport) -> openai.OpenAI:
     # A redirect would take text and key to another host.
     http = httpx2.Client(transport=transport, follow_redirects=False)
+    headers = dict(target.headers)
     if target.provider == "azure":
         return openai.AzureOpenAI(
             azure_endpoint=target.base_url or "",
@@ -126,15 +141,22 @@ def _client(target: TargetSettings, api_key: str, transport: httpx2.HTTPTranspor
             api_key=api_key,
             max_retries=0,
             http_client=http,
+            default_headers=headers,
         )
-    return openai.OpenAI(api_key=api_key, base_url=target.base_url, max_retries=0, http_client=http)
+    return openai.OpenAI(
+        api_key=api_key,
+        base_url=target.base_url,
+        max_retries=0,
+        http_client=http,
+        default_headers=headers,
+    )
 
 
 def _parse(body: bytes, allowed: Allowance, texts: Sequence[str], dimensions: int) -> Embedded:
     """Take nothing on trust: a wrong vector in the index is worse than none."""
     try:
         answer = _decoded(body)
-        items = {item.get("index", n): item for n, item in enumerate(answer["data"])}
+        items = {_index(item.get("index", n)): item for n, item in enumerate(answer["data"])}
         usage = answer.get("usage")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise FailureError(_wrong(f"the answer cannot be read ({type(error).__name__})")) from None
@@ -144,6 +166,11 @@ def _parse(body: bytes, allowed: Allowance, texts: Sequence[str], dimensions: in
         raise FailureError(_wrong("the indexes of the vectors are not those of the texts"))
     results = [_result(items[n], dimensions) for n in range(len(texts))]
     return Embedded(results, _paid_tokens(usage, texts), allowed)
+
+
+def _index(given: Any) -> Any:
+    # Some servers write every number as text.
+    return int(given) if isinstance(given, str) else given
 
 
 def _decoded(body: bytes) -> Any:

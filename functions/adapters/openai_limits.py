@@ -1,6 +1,7 @@
 """What OpenAI's embedding API takes. Apart from the adapter, so that synth needs no SDK."""
 
 from functions.core.ports import ProviderLimits
+from functions.core.settings import TargetOptions
 
 # https://platform.openai.com/docs/api-reference/embeddings/create
 LIMITS = ProviderLimits(
@@ -20,6 +21,8 @@ MODEL_DIMENSIONS = {
 FIXED_MODELS = ("text-embedding-ada-002",)
 
 
-def can_shorten(provider: str, model: str) -> bool:
-    """Tell whether a request may ask for shorter vectors; many compatible providers refuse it."""
-    return provider != "compatible" and model not in FIXED_MODELS
+def sends_dimensions(target: TargetOptions) -> bool:
+    """Tell whether a request asks for `dimensions`; many compatible providers refuse it."""
+    if target.send_dimensions is not None:
+        return target.send_dimensions
+    return target.provider != "compatible" and target.model not in FIXED_MODELS

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp, segment
+from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp, segment, unavailable
 
 
 class OpenSearchAdmin:
@@ -45,6 +45,18 @@ class OpenSearchAdmin:
         answer = self._http.call("GET", f"{segment(alias)}/_settings")
         settings = next(iter(answer.values()))["settings"]["index"]
         return int(settings["number_of_shards"]), int(settings["number_of_replicas"])
+
+    def uuid(self, alias: str) -> str | None:
+        """Return the UUID of the index behind an alias; None where there is no such alias."""
+        try:
+            answer = self._http.call("GET", f"{segment(alias)}/_settings")
+        except OpenSearchError as error:
+            if error.status == 404:
+                return None
+            raise unavailable(str(error)) from error
+        if alias in answer:
+            return None  # a bare index of that name is no alias
+        return str(next(iter(answer.values()))["settings"]["index"]["uuid"])
 
     def set_replicas(self, alias: str, replicas: int) -> None:
         """Change the number of replicas, which OpenSearch does while it serves."""

@@ -5,7 +5,7 @@ botocore signs and sends, which the runtime has loaded anyway: see docs/decision
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote, urlencode, urlsplit
 
 import orjson
@@ -31,6 +31,20 @@ class OpenSearchError(Exception):
         self.status = status
         self.kind = kind
         self.reason = reason
+
+
+class IndexCalls(Protocol):
+    """Who sends requests to OpenSearch."""
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        query: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Send a request and return the answer's JSON."""
 
 
 class OpenSearchHttp:

@@ -7,11 +7,13 @@ from functions.core.ports import Embedder
 from functions.core.settings import TargetSettings
 
 
-def make_embedder(target: TargetSettings, api_key: Callable[[bool], str]) -> Embedder:
-    """Make the embedder of a target; `api_key(True)` reads the key again."""
-    adapters: dict[str, Callable[[TargetSettings, Callable[[bool], str]], Embedder]] = {
+def make_embedder(
+    target: TargetSettings, api_key: Callable[[bool], str], *, is_query: bool = False
+) -> Embedder:
+    """Make the embedder of a target's documents or queries; `api_key(True)` reads the key again."""
+    adapters = {
         "openai": OpenAiEmbedder,
         "azure": OpenAiEmbedder,
         "compatible": OpenAiEmbedder,
     }
-    return adapters[target.provider](target, api_key)
+    return adapters[target.provider](target, api_key, is_query=is_query)

@@ -22,6 +22,7 @@ WARNINGS = frozenset(
         "cooldown_started",
         "failure_bulk",
         "failure_isolated",
+        "index_not_seen",
         "ledger_failed",
         "message_malformed",
         "message_not_hidden",
@@ -34,13 +35,16 @@ WARNINGS = frozenset(
         "task_not_sent",
     }
 )
-ERRORS = frozenset({"breaker_opened", "sweep_job_failed", "task_exhausted", "task_given_up"})
+ERRORS = frozenset(
+    {"breaker_opened", "index_lost", "sweep_job_failed", "task_exhausted", "task_given_up"}
+)
 # These are worth knowing when they are zero.
 GAUGES = frozenset(
     {
         "BreakerOpen",
         "FailedDocuments",
         "HealingDocuments",
+        "LostIndexes",
         "ParkedDocuments",
         "StuckDocuments",
     }

@@ -1,4 +1,4 @@
-"""The control item: what all workers of a target share, its two breakers and its cooldown."""
+"""The control item: what all workers of a target share: breakers, cooldown, and its index."""
 
 from dataclasses import dataclass, replace
 
@@ -31,6 +31,9 @@ class Control:
     provider: Breaker = NEW_BREAKER
     index: Breaker = NEW_BREAKER
     cooldown: Cooldown = Cooldown()
+    # Of the index behind the alias, as the sweep saw it last. What was written to another one is
+    # not in this one. Empty: not seen yet.
+    index_uuid: str = ""
 
     def breaker(self, part: Part) -> Breaker:
         return self.provider if part is Part.PROVIDER else self.index
@@ -45,3 +48,18 @@ def cooldown_seconds(throttles: int, asked_seconds: float | None) -> float:
     """Return how long all workers wait after so many throttles in a row, this one not counted."""
     least = COOLDOWN_SECONDS[min(throttles, len(COOLDOWN_SECONDS) - 1)]
     return min(max(least, asked_seconds or 0.0), LONGEST_COOLDOWN_SECONDS)
+
+
+def lost_index(alias: str, *, known: str, found: str | None) -> str | None:
+    """Say that the index behind an alias is not the one that was filled; None if it is."""
+    if not known or found == known:
+        return None
+    if found is None:
+        return (
+            f"the index behind {alias} is gone: give the target another index name and deploy, "
+            "then write the items again"
+        )
+    return (
+        f"another index than before is behind {alias}: unless its entries were moved with it, "
+        "write the items again"
+    )

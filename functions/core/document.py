@@ -14,7 +14,7 @@ from functions.core.identity import is_unicode
 from functions.core.settings import MetadataType, SourceSettings, TargetSettings
 
 # Raise it when the hash or the chunker changes its meaning: every document is then indexed again.
-HASH_SCHEME = "1"
+HASH_SCHEME = "2"
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class Document:
     text: str
     type: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    chunk_prefix: str = ""  # embedded with every chunk
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ def read_document(item: Mapping[str, Any], source: SourceSettings) -> Document |
         return Unusable(reason, invalid=True, type=source.default_type)
     try:
         text = _render(source.text, item)
+        chunk_prefix = _render(source.chunk_prefix or "", item)
         metadata = {
             name: _typed(name, item[name], kind_of)
             for name, kind_of in source.metadata.items()
@@ -58,13 +60,13 @@ def read_document(item: Mapping[str, Any], source: SourceSettings) -> Document |
         return Unusable(str(error), invalid=True, type=kind)
     if not text.strip():
         return Unusable(f"the text is empty: {source.text!r} has nothing to show", type=kind)
-    return Document(text=text, type=kind, metadata=metadata)
+    return Document(text=text, type=kind, metadata=metadata, chunk_prefix=chunk_prefix)
 
 
 def content_hash(content: Document | Unusable, target: TargetSettings) -> str:
     """Hash all that decides what the index holds for a document."""
     shown = (
-        [content.text, content.type, content.metadata]
+        [content.text, content.type, content.metadata, content.chunk_prefix]
         if isinstance(content, Document)
         else [content.reason, content.invalid, content.type]
     )
@@ -72,13 +74,18 @@ def content_hash(content: Document | Unusable, target: TargetSettings) -> str:
 
 
 def chunk_hash(text: str, target: TargetSettings) -> str:
-    """Hash all that decides a vector, so that an unchanged chunk is never paid again."""
-    return _hash([HASH_SCHEME, text, target.model, target.dimensions])
+    """Hash all that decides a vector, so that an unchanged chunk is never paid again.
+
+    The text is what is embedded, prefixes included.
+    """
+    return _hash([text, target.model, target.dimensions, target.document_extra_body])
 
 
 def _model(target: TargetSettings) -> list[object]:
     # The index too: a document that is unchanged in one is missing in another.
-    return [target.index, target.model, target.dimensions, target.chunk_tokens, target.max_chunks]
+    asking = [target.document_prefix, target.document_extra_body]
+    chunking = [target.chunk_tokens, target.max_bytes_per_token, target.max_chunks]
+    return [target.index, target.model, target.dimensions, *asking, *chunking]
 
 
 def _hash(parts: list[object]) -> str:

@@ -44,7 +44,7 @@ def entry_id(source: str, document: DocumentId) -> EntryId:
     return EntryId(_bounded(f"{source}/", document, MAX_ENTRY_ID_BYTES))
 
 
-def deduplication_id(row: RowKey, version: int, copy: str = "") -> str:
+def deduplication_id(row: RowKey, version: int, copy: str) -> str:
     """Let SQS drop the second send of a task: never by content, or A -> B -> A would end at B."""
     return digest(row, str(version), *filter(None, [copy]))
 

@@ -8,6 +8,8 @@ from functions.core.failure import Part
 
 # What Lambda takes at most from a FIFO queue, which has no window.
 FIFO_BATCH = 10
+# SQS keeps no message longer.
+RETENTION_DAYS = 14
 
 
 @dataclass(frozen=True)

@@ -95,6 +95,7 @@ class IndexedContent:
     chunks_failed: int = 0
     tokens: int = 0
     model: str = ""
+    index_uuid: str = ""  # of the index, as it was known before the write
 
     @property
     def chunks_total(self) -> int:

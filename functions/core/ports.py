@@ -1,6 +1,6 @@
 """What the steps depend on; implemented by the adapters and by local/memory."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NewType, Protocol
 
@@ -8,7 +8,7 @@ from functions.core.announcement import EventDetail
 from functions.core.breaker import Breaker
 from functions.core.control import Control, Cooldown
 from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult
-from functions.core.failure import Failure, FailureError, Part
+from functions.core.failure import Failure, FailureError, FailureKind, Part
 from functions.core.identity import EntryId, ItemKey, RowKey
 from functions.core.lane import Lane
 from functions.core.ledger_row import Group, LedgerRow, Status
@@ -78,11 +78,21 @@ class InvocationContext(Protocol):
         """Return how long the run may still take."""
 
 
+# The source was given another table, or another key, since the document was written.
+NO_KEY = Failure(
+    FailureKind.INVALID_INPUT,
+    "its key is not one of the source's table: write the item again, or forget the document",
+)
+
+
 class Source(Protocol):
     def read(
         self, source: SourceSettings, keys: Sequence[ItemKey]
-    ) -> Sequence[Mapping[str, Any] | None]:
-        """Return the current items, in the order of the keys; None where there is none."""
+    ) -> Sequence[Mapping[str, Any] | Failure | None]:
+        """Return the current items, in the order of the keys; None where there is none.
+
+        A key that the table cannot have is a failure of its own: its document is not deleted.
+        """
 
 
 class Ledger(Protocol):
@@ -122,6 +132,10 @@ class Listed:
     @property
     def source(self) -> str:
         return self.row_key.split("/", 2)[1]
+
+    def is_fed(self, deployed: Collection[tuple[str, str]]) -> bool:
+        """Tell whether its source still feeds its target; `deployed` are such pairs."""
+        return (self.target, self.source) in deployed
 
 
 @dataclass(frozen=True)
@@ -165,7 +179,15 @@ class Embedder(Protocol):
         """Return a vector or a failure per text, or raise the failure of the whole request."""
 
 
-class VectorIndex(Protocol):
+class EntryRemoval(Protocol):
+    def remove(self, tombstones: Mapping[EntryId, int]) -> list[EntryId]:
+        """Delete entries, each with the version above its own; return those that are gone.
+
+        What holds a newer version than the given one stays, and is not returned.
+        """
+
+
+class VectorIndex(EntryRemoval, Protocol):
     def read(self, ids: Sequence[EntryId]) -> dict[EntryId, StoredEntry]:
         """Return the entries that exist, with their vectors."""
 
@@ -173,12 +195,6 @@ class VectorIndex(Protocol):
         self, entries: Sequence[Entry | Tombstone], *, searchable_now: bool
     ) -> dict[EntryId, WriteResult]:
         """Write each entry under its external version."""
-
-    def remove(self, tombstones: Mapping[EntryId, int]) -> list[EntryId]:
-        """Delete entries, each with the version above its own; return those that are gone.
-
-        What holds a newer version than the given one stays, and is not returned.
-        """
 
 
 class Stash(Protocol):
@@ -190,7 +206,7 @@ class Stash(Protocol):
 
 
 class ControlStore(Protocol):
-    """One small item per target: its breakers and its cooldown, seen by all workers."""
+    """One small item per target: breakers, cooldown and index, seen by all workers."""
 
     def read(self, target: str) -> Control:
         """Return the item, or an untroubled one; raise a FailureError where it is unreadable."""
@@ -218,6 +234,9 @@ class ControlStore(Protocol):
 
     def warm(self, target: str, *, after: int) -> None:
         """End the cooldown that had so many throttles: a request has passed."""
+
+    def note_index(self, target: str, *, before: str, after: str) -> bool:
+        """Note the UUID of the target's index, if it is still known by the one before."""
 
 
 class Mappings(Protocol):

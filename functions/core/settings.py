@@ -4,11 +4,11 @@ A description that begins with "..." continues what the type and the bounds say.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field, Json, StringConstraints
+from pydantic import ConfigDict, Field, Json, JsonValue, StringConstraints
 
 from functions.core.frozen import Frozen
 from functions.core.retry_policy import RetrySettings
@@ -16,6 +16,9 @@ from functions.core.retry_policy import RetrySettings
 MetadataType = Literal["keyword", "text", "long", "double", "boolean", "date"]
 MetadataField = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,254}$")]
 Attribute = Annotated[str, StringConstraints(min_length=1, max_length=255)]
+# https://www.rfc-editor.org/rfc/rfc9110#name-field-names, without what clients write otherwise.
+HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]{0,63}$")]
+HeaderValue = Annotated[str, StringConstraints(pattern=r"^[!-~]([ -~]{0,254}[!-~])?$")]
 # Each part begins with a letter, so that two names never share one output name.
 Name = Annotated[
     str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z][a-z0-9]*)*$", max_length=32)
@@ -32,6 +35,11 @@ class SourceOptions(Frozen):
 
     text: str = Field(
         description='attribute names in braces, at least one, such as "{title}\\n\\n{body}"'
+    )
+    chunk_prefix: str | None = Field(
+        None,
+        description="stands before every chunk in what is embedded, not in what is shown, such as"
+        ' "{title}\\n\\n"; at most half of chunk_tokens of it',
     )
     type_attribute: Attribute | None = Field(None, description="holds the document type")
     default_type: str = Field("document", min_length=1, description="a document type")
@@ -54,6 +62,11 @@ class SourceSettings(SourceOptions):
     name: str
     table: str
     key: tuple[str, ...]
+
+
+def deployed_pairs(sources: Iterable[SourceSettings]) -> frozenset[tuple[str, str]]:
+    """Name each target with each source that feeds it."""
+    return frozenset((target, source.name) for source in sources for target in source.targets)
 
 
 class BreakerSettings(Frozen):
@@ -82,7 +95,46 @@ class TargetOptions(Frozen):
     )
     api_version: str | None = Field(None, min_length=1, description="of azure, such as 2024-10-21")
     model: str = Field(min_length=1, description="such as text-embedding-3-small")
+    document_prefix: str = Field(
+        "",
+        max_length=64,
+        description='before each text that is embedded, for models that want it: "passage: "',
+    )
+    query_prefix: str = Field(
+        "", max_length=500, description='before each query, such as "query: "'
+    )
+    document_extra_body: dict[str, JsonValue] = Field(
+        {},
+        description="an object of further fields in each request for documents, such as"
+        ' {"input_type": "document"}',
+    )
+    query_extra_body: dict[str, JsonValue] = Field(
+        {}, description='an object, the same for queries, such as {"input_type": "query"}'
+    )
+    headers: dict[HeaderName, HeaderValue] = Field(
+        {},
+        description="names of letters, digits and -, each with a printable ASCII value, sent with"
+        " each request; no secrets: all who may read the stack see them",
+    )
+    encoding_format: Literal["base64", "float", "none"] = Field(
+        "base64", description="base64, float or none (the request names no format)"
+    )
+    send_dimensions: bool | None = Field(
+        None,
+        description="whether a request asks for `dimensions`; left out: true for openai and azure,"
+        " but not for text-embedding-ada-002",
+    )
+    inputs_per_request: int | None = Field(
+        None, ge=1, description="..., at most what the provider takes; left out: as many"
+    )
     chunk_tokens: int = Field(400, ge=16, description="..., at most one input of the provider")
+    max_bytes_per_token: int = Field(
+        8,
+        ge=1,
+        le=32,
+        description="...: a chunk has at most chunk_tokens times so many bytes. Tokens are counted"
+        " with OpenAI's vocabulary; with 1, a chunk fits whatever the model's vocabulary is",
+    )
     max_chunks: int = Field(1000, ge=1, le=10_000)
     tokens_per_request: int | None = Field(
         None, ge=16, description="..., at most what the provider takes; left out: as much"
@@ -175,7 +227,15 @@ class BreakerFunctionSettings(Environment):
     targets: Json[tuple[BreakerTarget, ...]]
 
 
+class QuerySettings(Environment):
+    """What query needs: the indexes that commands may look into."""
+
+    index_endpoint: str
+    indexes: Json[tuple[str, ...]]
+
+
 class IndexSetupSettings(Environment):
     """What index_setup needs; the index itself comes with the deployment's request."""
 
     index_endpoint: str
+    ledger_table: str

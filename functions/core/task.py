@@ -75,6 +75,6 @@ def parse_task(body: str) -> Task:
     try:
         return _TASK.validate_json(body)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
+        first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the body"
         raise MalformedTaskError(f"{where}: {first['msg']}") from None

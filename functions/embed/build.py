@@ -58,6 +58,7 @@ def build_embed(
         jitter=jitter,
         retry=target.retry,
         model=target.model,
+        index_uuid=lambda: guard.index_uuid,
         is_failing=lambda: guard.tally.is_failing,
     )
     receive = Receive(

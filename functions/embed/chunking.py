@@ -8,11 +8,13 @@ import re
 import zlib
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 
 from semantic_text_splitter import TextSplitter
 
 # The splitter finds its vocabulary (cl100k) by the name of a model. Tokens are counted with it
-# whatever the provider: a chunk has about as many in others.
+# whatever the provider: ordinary text has about as many in others, but 16 of "=" are one token
+# here and 16 in BERT's. That is what the limit of bytes per token is for.
 VOCABULARY = "text-embedding-3-small"
 # Of ordinary text.
 BYTES_PER_TOKEN = 4
@@ -36,13 +38,17 @@ SHORT_BYTES = 32
 LONG_BYTES_PER_TOKEN = 32
 
 
-def split(text: str, *, max_tokens: int) -> list[str]:
-    """Cut into chunks of at most so many tokens."""
+def split(
+    text: str, *, max_tokens: int, max_bytes_per_token: int = LONG_BYTES_PER_TOKEN
+) -> list[str]:
+    """Cut into chunks of at most so many tokens, and at most so many bytes for each of them."""
+    max_bytes = max_tokens * max_bytes_per_token
     if _fits(text, max_tokens):
         chunks = [text]
     else:
         chunks = list(_join(_units(text, max_tokens, SEPARATORS), max_tokens))
-    return [chunk.strip() for chunk in chunks if chunk.strip()]
+    within = [part for chunk in chunks for part in _within(chunk, max_bytes)]
+    return [chunk.strip() for chunk in within if chunk.strip()]
 
 
 def count_tokens(text: str, *, most: int) -> int:
@@ -59,6 +65,15 @@ def count_tokens(text: str, *, most: int) -> int:
     while guess < most and not _fits(text, guess):
         guess += max(1, guess // 4)
     return min(guess, most)
+
+
+def _within(chunk: str, max_bytes: int) -> Iterator[str]:
+    """Cut a chunk that has too many bytes, between words where it has any."""
+    if len(chunk.encode()) <= max_bytes:
+        yield chunk
+    else:
+        splitter = TextSplitter.from_callback(lambda part: len(part.encode()), max_bytes)
+        yield from splitter.chunks(chunk)
 
 
 def _join(units: Iterator[str], max_tokens: int) -> Iterator[str]:
@@ -85,15 +100,37 @@ def _is_boundary(unit: str) -> bool:
 def _units(text: str, max_tokens: int, separators: tuple[re.Pattern[str], ...]) -> Iterator[str]:
     """Cut at the first separator, and what is too long at the next; lose nothing."""
     if not separators:
-        for start in range(0, len(text), max_tokens * BLOCK_CHARACTERS_PER_TOKEN):
-            block = text[start : start + max_tokens * BLOCK_CHARACTERS_PER_TOKEN]
-            yield from _splitter(max_tokens).chunks(block)
+        yield from _between_words(text, max_tokens)
         return
     for part in _cut_after(separators[0], text):
         if _fits(part, max_tokens):
             yield part
         else:
             yield from _units(part, max_tokens, separators[1:])
+
+
+def _between_words(text: str, max_tokens: int) -> Iterator[str]:
+    """Let the splitter cut; never inside a word or a character of several code points that fits.
+
+    The last chunk of a block may end where the block does, inside a word: it begins the next one.
+    """
+    start, size = 0, max_tokens * BLOCK_CHARACTERS_PER_TOKEN
+    while start < len(text):
+        block = text[start : start + size]
+        starts = [place for place, _ in _splitter(max_tokens).chunk_indices(block)][1:]
+        if start + size >= len(text):
+            ends = [*starts, len(block)]
+        else:
+            # All of it may fit: then it is cut after its last white space, if it has any.
+            ends = starts or [_last_space(block) or len(block)]
+        # With the white space between chunks: they may be joined.
+        yield from (block[place:end] for place, end in pairwise([0, *ends]))
+        start += ends[-1]
+
+
+def _last_space(block: str) -> int:
+    """Return the place behind the last white space; 0 if there is none."""
+    return max((found.end() for found in re.finditer(r"\s+", block)), default=0)
 
 
 def _cut_after(separator: re.Pattern[str], text: str) -> Iterator[str]:

@@ -102,6 +102,7 @@ class Rules:
 
     retry: RetrySettings
     model: str
+    index_uuid: str = ""  # of the index, as it was known when the run began
     is_failing: bool = False  # many requests of this minute failed
     jitter: float = 0.0
 
@@ -112,7 +113,7 @@ def conclude(row: LedgerRow, ending: Ending, rules: Rules, *, now_ms: int) -> Co
         case Superseded():
             return Conclusion("task_superseded", "TasksSuperseded")
         case Indexed(content_hash, chunks, chunks_failed, tokens):
-            indexed = IndexedContent(chunks, chunks_failed, tokens, rules.model)
+            indexed = IndexedContent(chunks, chunks_failed, tokens, rules.model, rules.index_uuid)
             done = complete(row, indexed, content_hash=content_hash, now_ms=now_ms)
             return Conclusion(*CLOSED[done.status], done)
         case Removed(reason, content_hash):

@@ -56,12 +56,13 @@ class Finish:
     jitter: Callable[[], float]
     retry: RetrySettings
     model: str
+    index_uuid: Callable[[], str]
     is_failing: Callable[[], bool]
     failures: Counter[tuple[FailureKind, str]] = field(default_factory=Counter)  # of this run
 
     def end(self, job: Job, ending: Ending) -> Ended:
         """Decide what follows from an ending."""
-        rules = Rules(self.retry, self.model, self.is_failing(), self.jitter())
+        rules = Rules(self.retry, self.model, self.index_uuid(), self.is_failing(), self.jitter())
         return Ended(job, ending, conclude(job.row, ending, rules, now_ms=self.clock()))
 
     def close(self, ended: Sequence[Ended]) -> list[Returned]:

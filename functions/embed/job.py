@@ -43,8 +43,9 @@ class Prepared:
     job: Job
     document: Document
     content_hash: str
-    texts: tuple[str, ...]
-    hashes: tuple[str, ...]  # of the texts, one by one
+    texts: tuple[str, ...]  # that are shown
+    inputs: tuple[str, ...]  # that are embedded, one for each text
+    hashes: tuple[str, ...]  # of the inputs
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 # A document above this has requests of its own: the others need not wait for it.
 LARGEST_SHARING_TOKENS = 8192
+# These are smaller than the provider allows: what one of them has paid is kept if the next fails.
+OWN_REQUEST_TOKENS = 16_384
 # After so many runs that were throttled a document has requests of its own, and after so many
 # more these are an eighth of what they were: they may be above what the provider takes at once.
 THROTTLES_PER_STEP = 3
@@ -66,7 +68,8 @@ def pack(pieces: Sequence[Piece], *, max_tokens: int, max_inputs: int) -> list[l
     requests = _fill(shared, max_tokens, max_inputs)
     for mine in sorted(own.values(), key=lambda mine: (*_risk(mine[0]), sizes[mine[0].document])):
         part_tokens = -(-sizes[mine[0].document] // mine[0].past.parts)
-        requests += _fill(mine, min(max_tokens, part_tokens), max_inputs)
+        most = min(max_tokens, part_tokens, OWN_REQUEST_TOKENS)
+        requests += _fill(mine, most, max_inputs)
     return requests
 
 

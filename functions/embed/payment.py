@@ -158,7 +158,7 @@ class Payment:
         """List each chunk that has no vector once, however many documents share it."""
         texts: dict[str, tuple[str, int]] = {}
         for number, prepared in enumerate(load):
-            for text, digest in zip(prepared.texts, prepared.hashes, strict=True):
+            for text, digest in zip(prepared.inputs, prepared.hashes, strict=True):
                 if digest not in known[prepared.job.key]:
                     texts.setdefault(digest, (text, number))
         return [

@@ -12,6 +12,7 @@ from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import RowKey
 from functions.core.lane import Lane
 from functions.core.ports import (
+    NO_KEY,
     Clock,
     Ledger,
     Message,
@@ -27,6 +28,7 @@ from functions.embed.entry_writes import Writes, write_entries
 from functions.embed.finish import Ended, Finish
 from functions.embed.guard.guard import Guard
 from functions.embed.job import Job, Prepared, Received, Returned
+from functions.embed.packing import LARGEST_SHARING_TOKENS
 from functions.embed.payment import Paid, Payment
 from functions.embed.prepare import LOAD_CHUNKS, parcels, split_document, tombstone
 from functions.embed.receive import Receive, Round
@@ -97,14 +99,17 @@ class Embed:
         contents = self._caught(lambda: self._read(jobs))
         if isinstance(contents, Failed):
             return self.finish.close(self._all(jobs, contents))
-        jobs = [_typed(job, contents[job.key]) for job in jobs]
+        refused = [self.finish.end(job, Failed(NO_KEY)) for job in jobs if job.key not in contents]
+        returned = self.finish.close(refused)
+        jobs = [_typed(job, contents[job.key]) for job in jobs if job.key in contents]
         back = [job for job in jobs if _is_back(job, contents[job.key])]
-        returned = self._move(back)
+        returned += self._move(back)
         for ended in self._results([job for job in jobs if job not in back], contents, time):
             returned += self.finish.close(ended)
         return returned
 
     def _read(self, jobs: Sequence[Job]) -> Contents:
+        """Read the documents; one whose key the table refuses is left out."""
         contents: Contents = {}
         for name, source in self.sources.items():
             mine = [job for job in jobs if job.task.source == name]
@@ -112,7 +117,8 @@ class Embed:
                 # By the row's key: anyone may send a message, only we write the ledger.
                 items = self.source.read(source, [job.row.task.key for job in mine])
                 for job, item in zip(mine, items, strict=True):
-                    contents[job.key] = None if item is None else read_document(item, source)
+                    if not isinstance(item, Failure):
+                        contents[job.key] = None if item is None else read_document(item, source)
         return contents
 
     def _move(self, jobs: Sequence[Job]) -> list[Returned]:
@@ -141,23 +147,25 @@ class Embed:
         yield self._remove(
             [(job, one) for job in jobs if not isinstance(one := contents[job.key], Document)]
         )
+        documents = [(job, one) for job in jobs if isinstance(one := contents[job.key], Document)]
         load: list[Prepared] = []
-        for job in jobs:
-            content = contents[job.key]
-            if not isinstance(content, Document):
-                continue
+        # Small ones first, and each large one by itself: none waits for the size of another.
+        for job, document in sorted(documents, key=lambda one: len(one[1].text)):
             # Texts are split only as fast as they are embedded.
-            split = partial(split_document, job, content, self.target)
+            split = partial(split_document, job, document, self.target)
             ready = self._caught(split) if time.has_a_round else Untouched()
             if not isinstance(ready, Prepared):
                 yield self._all([job], ready)
                 continue
-            if load and _chunks(load) + len(ready.texts) > LOAD_CHUNKS:
+            if load and (self._is_large(ready) or _chunks([*load, ready]) > LOAD_CHUNKS):
                 yield from self._embed(load, time)
                 load = []
             load.append(ready)
         if load:
             yield from self._embed(load, time)
+
+    def _is_large(self, ready: Prepared) -> bool:
+        return len(ready.texts) * self.target.chunk_tokens > LARGEST_SHARING_TOKENS
 
     def _remove(self, jobs: Sequence[tuple[Job, Unusable | None]]) -> list[Ended]:
         make = partial(tombstone, target=self.target, now_ms=self.clock())

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from functions.core.announcement import Announcements
+from functions.core.announcement import Announcements, is_announced
 from functions.core.batches import batches
-from functions.core.closing import close_rows
+from functions.core.closing import announce_standing, close_rows
 from functions.core.ledger_row import LedgerRow, Quarantine
 from functions.core.ports import Clock, Ledger, Message, Telemetry
 from functions.core.retry_policy import RetrySettings
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 WORKED = (Verdict.WORK, Verdict.SUSPECT)
 OVER = (Verdict.SUPERSEDED, Verdict.DONE)
+# Versions follow the clocks of the workers.
+AHEAD_MS = 24 * 3_600_000
 # BatchGetItem's limit: one read of the source per round.
 ROUND_DOCUMENTS = 100
 
@@ -143,9 +145,11 @@ class Receive:
         self, verdict: Verdict, message: Message, row: LedgerRow | None
     ) -> Verdict:
         """Announce the end that stands: a crashed run with this message may have sent another."""
-        if row is None or verdict not in OVER or message.receive_count == 1:
+        is_over = row is not None and verdict in OVER and is_announced(row)
+        if row is None or not is_over or message.receive_count == 1:
             return verdict
-        return Verdict.NOT_ANNOUNCED if self.announcements.refused([row]) else verdict
+        is_sent = announce_standing(self.ledger, self.announcements, row)
+        return verdict if is_sent else Verdict.NOT_ANNOUNCED
 
     def _again_in_seconds(self, verdict: Verdict, message: Message, time: RunTime) -> float | None:
         match verdict:
@@ -166,6 +170,9 @@ class Receive:
             raise MalformedTaskError(
                 f"it is for target {task.target} and source {task.source}, not known here"
             )
+        if task.version > self.clock() + AHEAD_MS:
+            # A forged one must not push a real one aside.
+            raise MalformedTaskError("its version is more than a day ahead of the clock")
         return task
 
     def _log(self, verdict: Verdict, task: Task) -> None:

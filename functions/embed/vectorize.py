@@ -193,8 +193,7 @@ class _Purchase:
 def _unanswered(outcome: Outcome, doubt: Failure) -> Outcome:
     """Let a request fail with what a harmless text fails with; without time nothing is known."""
     pieces = () if doubt is NO_TIME else outcome.pieces
-    error = None if isinstance(outcome.error, FailureError) else outcome.error
-    return replace(outcome, pieces=pieces, failure=doubt, error=error)
+    return replace(outcome, pieces=pieces, failure=doubt, error=None)
 
 
 def _judged(outcome: Outcome) -> Outcome:

@@ -8,6 +8,7 @@ from typing import Any
 import boto3
 
 from functions.adapters.aws_clients import CLIENT_CONFIG
+from functions.adapters.dynamodb_control import DynamoDbControl
 from functions.adapters.dynamodb_ledger import DynamoDbLedger
 from functions.adapters.dynamodb_stream import parse_records
 from functions.adapters.sqs_tasks import SqsTasks
@@ -25,11 +26,11 @@ def enqueue() -> Enqueue:
     """Build the step once per process."""
     metrics.set_default_dimensions(stage=os.environ.get("STAGE", "none"))
     settings = EnqueueSettings.from_environment()
+    dynamodb = boto3.client("dynamodb", config=CLIENT_CONFIG)
     return Enqueue(
-        ledger=DynamoDbLedger(
-            boto3.client("dynamodb", config=CLIENT_CONFIG), settings.ledger_table
-        ),
+        ledger=DynamoDbLedger(dynamodb, settings.ledger_table),
         queue=SqsTasks(boto3.client("sqs", config=CLIENT_CONFIG), settings.queues),
+        control=DynamoDbControl(dynamodb, settings.ledger_table),
         telemetry=PowertoolsTelemetry(logger, metrics),
         clock=lambda: time.time_ns() // 1_000_000,
         sources={source.name: source for source in settings.sources},

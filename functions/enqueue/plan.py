@@ -39,11 +39,15 @@ def plan_change(
     *,
     source: SourceSettings,
     target: TargetSettings,
+    index_uuid: str | None,
     now_ms: int,
-    trace_id: str = "",
+    trace_id: str,
 ) -> Plan:
-    """Give the change a version, or find that it needs none."""
-    if row is not None and (settled := _without_new_version(change, row, target)):
+    """Give the change a version, or find that it needs none.
+
+    `index_uuid` is of the target's index; None: unknown.
+    """
+    if row is not None and (settled := _without_new_version(change, row, target, index_uuid)):
         return settled
     open_lane = row.task.lane if row is not None and row.status.is_open else None
     accepted = accept(
@@ -68,7 +72,9 @@ def choose_lane(change: Change, source: SourceSettings, open_lane: Lane | None) 
     return wanted if open_lane is None else faster(wanted, open_lane)
 
 
-def _without_new_version(change: Change, row: LedgerRow, target: TargetSettings) -> Plan | None:
+def _without_new_version(
+    change: Change, row: LedgerRow, target: TargetSettings, index_uuid: str | None
+) -> Plan | None:
     if change.position.stream == row.position.stream:
         if change.position < row.position:
             return Plan(ChangeResult.STALE)
@@ -76,17 +82,24 @@ def _without_new_version(change: Change, row: LedgerRow, target: TargetSettings)
             # What is parked has been delivered and worked: the sweep sends it again.
             is_owed = row.status is Status.PENDING and not row.progress.parked
             return Plan(ChangeResult.REPEATED, sends=is_owed)
-    if _is_unchanged(change, row, target):
+    if _is_unchanged(change, row, target, index_uuid):
         return Plan(ChangeResult.UNCHANGED)
     return None
 
 
-def _is_unchanged(change: Change, row: LedgerRow, target: TargetSettings) -> bool:
+def _is_unchanged(
+    change: Change, row: LedgerRow, target: TargetSettings, index_uuid: str | None
+) -> bool:
     # Asked of closed rows only: an open one may still be about to write something else.
     if change.removed:
         return row.status is Status.DELETED
+    if row.status.is_searchable and row.indexed.index_uuid != index_uuid:
+        # It was written to an index that is gone.
+        return False
     return (
         change.content is not None
+        # A row with the key of a table that was replaced could not be sent again.
+        and row.task.key == change.key
         and row.status in HASHED
         and row.outcome.content_hash == content_hash(change.content, target)
     )

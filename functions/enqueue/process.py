@@ -3,12 +3,13 @@ crash between the two is repaired by the stream's redelivery."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from functions.core.change import Change, Rejected
 from functions.core.failure import FailureError
 from functions.core.identity import RowKey, row_key
 from functions.core.ledger_row import LedgerRow
-from functions.core.ports import Clock, Ledger, TaskQueue, Telemetry
+from functions.core.ports import Clock, ControlStore, Ledger, TaskQueue, Telemetry
 from functions.core.settings import SourceSettings, TargetSettings
 from functions.core.swap import Rows, swap_until_settled
 from functions.core.task import Task
@@ -39,6 +40,7 @@ class Enqueue:
 
     ledger: Ledger
     queue: TaskQueue
+    control: ControlStore
     telemetry: Telemetry
     clock: Clock
     sources: Mapping[str, SourceSettings]
@@ -102,6 +104,8 @@ class Enqueue:
     ) -> dict[RowKey, tuple[Plan, LedgerRow]]:
         """Decide on each document, and write what is accepted; return the rows as they stand."""
 
+        index_uuid = cache(self._index_uuid)
+
         def decide(rows: Rows) -> dict[RowKey, Plan]:
             return {
                 key: plan_change(
@@ -109,6 +113,7 @@ class Enqueue:
                     row,
                     source=self.sources[wanted[key][0].last.source],
                     target=wanted[key][1],
+                    index_uuid=index_uuid(wanted[key][1].name) if row else None,
                     now_ms=self.clock(),
                     trace_id=trace_id,
                 )
@@ -125,6 +130,15 @@ class Enqueue:
         }
         # In the order of the stream: a sequential source is worked in the order of its writes.
         return {key: settled[key] for key in wanted}
+
+    def _index_uuid(self, target: str) -> str | None:
+        try:
+            return self.control.read(target).index_uuid
+        except FailureError as error:
+            # Then nothing counts as unchanged: that costs a write of the index, and no vector.
+            self.telemetry.count("ControlUnreadable")
+            self.telemetry.event("control_unreadable", target=target, failure=str(error))
+            return None
 
     def _send(self, plans: Iterable[tuple[Plan, LedgerRow]]) -> list[Task]:
         tasks = []

@@ -8,9 +8,12 @@ from typing import Any
 import boto3
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from functions.adapters.aws_clients import CLIENT_CONFIG
+from functions.adapters.dynamodb_control import DynamoDbControl
 from functions.adapters.opensearch_admin import OpenSearchAdmin
 from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp
 from functions.adapters.telemetry import make_logger
+from functions.core.control import lost_index
 from functions.core.failure import FailureError
 from functions.core.ports import InvocationContext
 from functions.core.settings import IndexSetupSettings, MetadataType
@@ -28,6 +31,7 @@ class Request(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
+    Target: str
     Index: str
     Model: str
     Dimensions: int
@@ -55,9 +59,9 @@ def lambda_handler(event: dict[str, Any], context: InvocationContext) -> None:
     try:
         # A deleted stack leaves the index: vectors that were paid are the user's to delete.
         if event["RequestType"] != "Delete":
-            spec = Request.model_validate(event["ResourceProperties"]).spec
-            physical_id = spec.alias
-            reason = _ensure(spec, context)
+            request = Request.model_validate(event["ResourceProperties"])
+            physical_id = request.Index
+            reason = _ensure(request, context)
     except Exception as error:
         # Whatever it is, CloudFormation must hear of it, or it waits for an hour.
         logger.exception("index_setup_failed")
@@ -65,18 +69,42 @@ def lambda_handler(event: dict[str, Any], context: InvocationContext) -> None:
     _answer(event, physical_id=physical_id, succeeded=succeeded, reason=reason)
 
 
-def _ensure(spec: IndexSpec, context: InvocationContext) -> str:
+def _ensure(request: Request, context: InvocationContext) -> str:
     session = boto3.Session()
-    http = OpenSearchHttp.of(session, IndexSetupSettings.from_environment().index_endpoint)
+    settings = IndexSetupSettings.from_environment()
+    admin = OpenSearchAdmin(OpenSearchHttp.of(session, settings.index_endpoint))
+    dynamodb = session.client("dynamodb", config=CLIENT_CONFIG)
+    control = DynamoDbControl(dynamodb, settings.ledger_table)
     while True:
         try:
-            return ensure_index(spec, OpenSearchAdmin(http))
+            done = ensure_index(request.spec, admin)
+            _note(request, admin, control)
+            return done
         except (FailureError, OpenSearchError) as error:
             left = context.get_remaining_time_in_millis() / 1000
             if not _may_pass(error) or left < RETRY_SECONDS + ANSWER_SECONDS:
                 raise
             logger.warning("index_not_ready", extra={"failure": str(error)})
             time.sleep(RETRY_SECONDS)
+
+
+def _note(request: Request, admin: OpenSearchAdmin, control: DynamoDbControl) -> None:
+    """Note which index a new target has, or report that it is not the one that was filled.
+
+    That one is noted by the sweep, which also raises the alarm.
+    """
+    found = admin.uuid(request.Index)
+    try:
+        known = control.read(request.Target).index_uuid
+        if not known and found:
+            control.note_index(request.Target, before="", after=found)
+    except FailureError as error:
+        # The sweep does it in a minute: no reason to refuse a deployment.
+        logger.warning("control_unreadable", extra={"failure": str(error)})
+        return
+    lost = lost_index(request.Index, known=known, found=found)
+    if lost is not None:
+        logger.error("index_lost", extra={"target": request.Target, "reason": lost})
 
 
 def _may_pass(error: FailureError | OpenSearchError) -> bool:

@@ -8,29 +8,31 @@ from functions.core.ports import (
     Announcer,
     Clock,
     ControlStore,
+    EntryRemoval,
     Ledger,
     TaskQueue,
     Telemetry,
-    VectorIndex,
 )
-from functions.core.settings import TargetSettings
+from functions.core.settings import SourceSettings, TargetSettings, deployed_pairs
 from functions.sweep.census import Census
 from functions.sweep.gate import Gate
 from functions.sweep.holds import due_rule, healing_rule
 from functions.sweep.jobs import SendDue, Stuck, Tools
-from functions.sweep.ports import ChangeTaker, Cursors, FailedChanges, Wait
+from functions.sweep.ports import ChangeTaker, Cursors, FailedChanges, IndexAdmin, Wait
 from functions.sweep.process import Sweep
 from functions.sweep.purge import Purge
 from functions.sweep.replay import Replay
 from functions.sweep.requeue import Requeue
 from functions.sweep.walk import Walk
+from functions.sweep.watch import WatchIndexes
 
 
 def build_sweep(
     *,
     ledger: Ledger,
     queue: TaskQueue,
-    indexes: Mapping[str, VectorIndex],
+    indexes: Mapping[str, EntryRemoval],
+    admin: IndexAdmin,
     control: ControlStore,
     announcer: Announcer,
     cursors: Cursors,
@@ -39,14 +41,16 @@ def build_sweep(
     telemetry: Telemetry,
     clock: Clock,
     wait: Wait,
+    sources: Sequence[SourceSettings],
     targets: Sequence[TargetSettings],
     stuck_hours: float,
     stage: str,
 ) -> Sweep:
     """Put the step together."""
+    deployed = deployed_pairs(sources)
     tools = Tools(
         walk=Walk(ledger, cursors),
-        gate=Gate(control, queue, telemetry, clock, frozenset(one.name for one in targets)),
+        gate=Gate(control, queue, telemetry, clock, deployed),
         requeue=Requeue(ledger, queue, telemetry, clock),
         wait=wait,
         telemetry=telemetry,
@@ -59,8 +63,9 @@ def build_sweep(
         Stuck(tools, announcements, retry, stuck_hours),
         SendDue(tools, "healing", Group.HEALING, healing_rule, lambda lane: lane.heals_in),
         Purge(tools, indexes),
-        Census(ledger, telemetry, clock, stuck_hours),
+        Census(ledger, telemetry, clock, stuck_hours, deployed),
     )
     # Parked rows, and requeues that were never confirmed.
     due = SendDue(tools, "due", Group.PARKED, due_rule)
-    return Sweep({"due": (due,), "maintenance": maintenance}, telemetry, clock)
+    watch = WatchIndexes(admin, control, telemetry, {one.name: one.index for one in targets})
+    return Sweep({"due": (watch, due), "maintenance": maintenance}, telemetry, clock)

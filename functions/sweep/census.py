@@ -1,7 +1,7 @@
 """The sparse index -> how many documents wait, fail, heal and are stuck, as metrics."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from functions.core.ledger_row import Group
@@ -23,6 +23,7 @@ class Census:
     telemetry: Telemetry
     clock: Clock
     stuck_hours: float
+    deployed: Collection[tuple[str, str]]  # each target with each of its sources
     name: str = "census"
 
     def run(self, seconds_left: SecondsLeft) -> None:
@@ -36,7 +37,9 @@ class Census:
                 if seconds_left() <= 0:
                     self.telemetry.event("census_cut_off", group=str(group))
                     return
-                counts.update(metrics_of(listed, group, now_ms=now_ms, stuck_ms=stuck_ms))
+                # What was removed from cdk.json needs no person until it is forgotten.
+                if listed.is_fed(self.deployed):
+                    counts.update(metrics_of(listed, group, now_ms=now_ms, stuck_ms=stuck_ms))
         for metric in (*GAUGES.values(), "StuckDocuments", "TasksSkippedByBackoff"):
             self.telemetry.count(metric, counts[metric])
 

@@ -18,7 +18,7 @@ class Gate:
     queue: TaskQueue
     telemetry: Telemetry
     clock: Clock
-    targets: Collection[str]
+    deployed: Collection[tuple[str, str]]  # each target with each of its sources
 
     def check(self, rule: Rule) -> Callable[[Listed], bool]:
         """Make the check of one run of one job; it logs once why rows stay where they are."""
@@ -26,7 +26,7 @@ class Gate:
         logged: set[tuple[str, str, Hold]] = set()
 
         def passes(listed: Listed) -> bool:
-            is_known = listed.target in self.targets
+            is_known = listed.is_fed(self.deployed)
             hold = rule(situation(listed.target), listed) if is_known else Hold.UNDEPLOYED
             if hold is not None and (listed.target, listed.lane, hold) not in logged:
                 logged.add((listed.target, listed.lane, hold))

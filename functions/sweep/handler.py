@@ -12,8 +12,9 @@ from functions.adapters.dynamodb_control import DynamoDbControl
 from functions.adapters.dynamodb_cursors import DynamoDbCursors
 from functions.adapters.dynamodb_ledger import DynamoDbLedger
 from functions.adapters.eventbridge_announcer import EventBridgeAnnouncer
+from functions.adapters.opensearch_admin import OpenSearchAdmin
 from functions.adapters.opensearch_http import OpenSearchHttp
-from functions.adapters.opensearch_index import OpenSearchIndex
+from functions.adapters.opensearch_removal import OpenSearchRemoval
 from functions.adapters.s3_failed_changes import S3FailedChanges
 from functions.adapters.sqs_tasks import SqsTasks
 from functions.adapters.telemetry import PowertoolsTelemetry, make_logger, make_metrics
@@ -38,12 +39,14 @@ def sweep() -> Sweep:
     ledger = DynamoDbLedger(dynamodb, settings.ledger_table)
     queue = SqsTasks(session.client("sqs", config=CLIENT_CONFIG), settings.queues)
     telemetry = PowertoolsTelemetry(logger, metrics)
+    control = DynamoDbControl(dynamodb, settings.ledger_table)
     http = OpenSearchHttp.of(session, settings.index_endpoint)
     return build_sweep(
         ledger=ledger,
         queue=queue,
-        indexes={one.name: OpenSearchIndex(http, one.index) for one in settings.targets},
-        control=DynamoDbControl(dynamodb, settings.ledger_table),
+        indexes={one.name: OpenSearchRemoval(http, one.index) for one in settings.targets},
+        admin=OpenSearchAdmin(http),
+        control=control,
         announcer=EventBridgeAnnouncer(
             session.client("events", config=CLIENT_CONFIG), settings.event_bus
         ),
@@ -56,6 +59,7 @@ def sweep() -> Sweep:
         enqueue=Enqueue(
             ledger=ledger,
             queue=queue,
+            control=control,
             telemetry=telemetry,
             clock=_now_ms,
             sources={source.name: source for source in settings.sources},
@@ -64,6 +68,7 @@ def sweep() -> Sweep:
         telemetry=telemetry,
         clock=_now_ms,
         wait=time.sleep,
+        sources=settings.sources,
         targets=settings.targets,
         stuck_hours=settings.stuck_hours,
         stage=stage,

@@ -7,7 +7,7 @@ from enum import StrEnum
 from functions.core.breaker import Circuit
 from functions.core.control import Control
 from functions.core.failure import Part
-from functions.core.lane import Lane, lane_of, queue_name
+from functions.core.lane import RETENTION_DAYS, Lane, lane_of, queue_name
 from functions.core.ports import Listed
 
 # With more messages than this, a lane has a backlog.
@@ -17,15 +17,20 @@ QUIET_WAITING = 10
 # After so long healing no longer waits for a quiet hour: a stage that is always busy has none,
 # and its failed documents would neither heal nor come to an end.
 OVERDUE_MS = 30 * 60 * 1000
+# After so long a lane that came back has worked what had waited, or has a backlog: a breaker that
+# opens once a day does not hold stuck rows for ever.
+RELEASED_MS = 6 * 3_600_000
+# No queue keeps a message longer: whatever the breakers did, such a row has none.
+RETENTION_MS = RETENTION_DAYS * 24 * 3_600_000
 
 
 class Hold(StrEnum):
     """Why a row is not sent."""
 
-    UNDEPLOYED = "its target is not deployed"
+    UNDEPLOYED = "its target or source is not deployed"
     STOPPED = "a breaker has stopped its lane"
     TROUBLED = "a breaker of its target is not closed"
-    RELEASED = "a breaker of its target was not closed all the while"
+    RELEASED = "a breaker of its target was not closed until some hours ago"
     BACKLOG = "its lane has a backlog"
     BUSY = "the live lanes are not quiet"
     UNPROVEN = "the first of many did not come through"
@@ -85,7 +90,8 @@ def stuck_rule(due_ms: int) -> Rule:
         """
         if situation.is_troubled:
             return Hold.TROUBLED
-        if situation.settled_ms > due_ms:
+        is_released = situation.settled_ms > max(due_ms, situation.now_ms - RELEASED_MS)
+        if is_released and listed.due_ms > situation.now_ms - RETENTION_MS:
             return Hold.RELEASED
         return Hold.BACKLOG if situation.has_backlog(listed.lane, listed.source) else None
 

@@ -45,6 +45,11 @@ class FailedChanges(Protocol):
         """Forget a batch."""
 
 
+class IndexAdmin(Protocol):
+    def uuid(self, alias: str) -> str | None:
+        """Return the UUID of the index behind an alias; None where there is no such alias."""
+
+
 class ChangeTaker(Protocol):
     """The step of enqueue, which a change passes at its second try too."""
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functions.core.failure import FailureError
 from functions.core.identity import entry_id
 from functions.core.ledger_row import Group, LedgerRow
-from functions.core.ports import Listed, VectorIndex
+from functions.core.ports import EntryRemoval, Listed
 from functions.sweep.jobs import Tools
 from functions.sweep.ports import SecondsLeft
 
@@ -22,7 +22,7 @@ class Purge:
     """The job that lets the index and the ledger forget deleted documents."""
 
     tools: Tools
-    indexes: Mapping[str, VectorIndex]  # by target
+    indexes: Mapping[str, EntryRemoval]  # by target
     name: str = "purge"
 
     def run(self, seconds_left: SecondsLeft) -> None:
@@ -49,7 +49,7 @@ class Purge:
     def _is_reachable(self, listed: Listed, broken: Mapping[str, str]) -> bool:
         return listed.target in self.indexes and listed.target not in broken
 
-    def _purge(self, index: VectorIndex, rows: Sequence[LedgerRow]) -> None:
+    def _purge(self, index: EntryRemoval, rows: Sequence[LedgerRow]) -> None:
         by_entry = {entry_id(row.task.source, row.task.document_id): row for row in rows}
         gone = index.remove({name: row.task.version for name, row in by_entry.items()})
         # A row that has changed meanwhile stays: its document is back.

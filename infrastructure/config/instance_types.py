@@ -27,5 +27,25 @@ FAMILIES = tuple(_SIZES)
 INSTANCE_TYPES = tuple(
     f"{family}.{size}.search" for family, sizes in _SIZES.items() for size in sizes.split()
 )
+# Of gp3, for the types that the page of quotas lists:
 # https://docs.aws.amazon.com/opensearch-service/latest/developerguide/limits.html#ebsresource
-LARGEST_VOLUME_GB = {"t3.small.search": 100, "t3.medium.search": 200}
+_GIB = {
+    "t3": {"small": 100, "medium": 200},
+    "c5": {"large": 256, "xlarge": 512, "2xlarge": 1024, "4xlarge": 1536, "9xlarge": 3584,
+           "18xlarge": 7168},
+    "c6g": {"large": 256, "xlarge": 512, "2xlarge": 1024, "4xlarge": 1536, "8xlarge": 3072,
+            "12xlarge": 4608},
+    "m5": {"large": 1024, "xlarge": 2048, "2xlarge": 3072, "4xlarge": 6144, "12xlarge": 18_432},
+    "m6g": {"large": 1024, "xlarge": 2048, "2xlarge": 3072, "4xlarge": 6144, "8xlarge": 12_288,
+            "12xlarge": 18_432},
+    "r5": {"large": 2048, "xlarge": 3072, "2xlarge": 6144, "4xlarge": 12_288, "12xlarge": 24_576},
+    "r6g": {"large": 2048, "xlarge": 3072, "2xlarge": 6144, "4xlarge": 12_288, "8xlarge": 16_384,
+            "12xlarge": 24_576},
+}  # fmt: skip
+LARGEST_VOLUME_GB = {
+    f"{family}.{size}.search": most
+    for family, sizes in _GIB.items()
+    for size, most in sizes.items()
+}
+# https://docs.aws.amazon.com/opensearch-service/latest/developerguide/limits.html#clusterresource
+INSTANCES_WITH_T3_MASTERS = 10

@@ -27,15 +27,15 @@ class Mistake:
 
     def __str__(self) -> str:
         where = [".".join(map(str, self.path))] if self.path else []
-        return ": ".join(["cdk.json", *where, self.wrong, self.allowed])
+        return ": ".join([*where, self.wrong, self.allowed])
 
 
 class ConfigError(ValueError):
-    """cdk.json holds at least one mistake."""
+    """cdk.json, or what stands in its place, holds at least one mistake."""
 
-    def __init__(self, mistakes: Iterable[Mistake]) -> None:
+    def __init__(self, mistakes: Iterable[Mistake], *, place: str = "cdk.json") -> None:
         self.mistakes = tuple(mistakes)
-        super().__init__("\n".join(map(str, self.mistakes)))
+        super().__init__("\n".join(f"{place}: {mistake}" for mistake in self.mistakes))
 
 
 def mistakes_of(error: ValidationError, model: type[BaseModel]) -> list[Mistake]:

@@ -10,8 +10,24 @@ from infrastructure.names import dead_letter_queue_name, index_name, lane_queue_
 
 
 def shared_names(stages: Mapping[str, StageConfig]) -> list[Mistake]:
-    """List queues and indexes that two targets would share, of one stage or of two."""
-    return [*_shared(_queues(stages), "queue"), *_shared(_indexes(stages), "index")]
+    """List queues, indexes and endpoints that two targets or stages would share."""
+    return [
+        *_shared(_queues(stages), "queue"),
+        *_shared(_indexes(stages), "index"),
+        *_endpoints_made_twice(stages),
+    ]
+
+
+def _endpoints_made_twice(stages: Mapping[str, StageConfig]) -> Iterator[Mistake]:
+    # A VPC takes one endpoint with private names of each service.
+    makers: dict[str, str] = {}
+    for stage, config in stages.items():
+        if config.vpc is not None and config.vpc.endpoints == "make":
+            first = makers.setdefault(config.vpc.id, stage)
+            if first != stage:
+                wrong = f"stage {first} makes those of {config.vpc.id}"
+                path = ("stages", stage, "vpc", "endpoints")
+                yield Mistake(path, wrong, "exist, and no route_tables")
 
 
 def _shared(uses: Iterator[tuple[Path, str, str]], what: str) -> Iterator[Mistake]:

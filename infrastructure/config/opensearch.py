@@ -9,7 +9,11 @@ from pydantic import AfterValidator, Field, model_validator
 
 from functions.core.frozen import Frozen
 from infrastructure.config.address import address_mistakes
-from infrastructure.config.instance_types import INSTANCE_TYPES, LARGEST_VOLUME_GB
+from infrastructure.config.instance_types import (
+    INSTANCE_TYPES,
+    INSTANCES_WITH_T3_MASTERS,
+    LARGEST_VOLUME_GB,
+)
 from infrastructure.config.mistakes import ConfigError, Mistake, did_you_mean, with_question
 
 _DOMAIN_ARN = r"^arn:aws[a-z-]*:es:[a-z0-9-]+:\d{12}:domain/[a-z][a-z0-9-]{2,27}$"
@@ -17,7 +21,7 @@ _SERVICE_HOST = re.compile(r"\.es\.amazonaws\.com(\.cn)?$|\.aos\.[a-z0-9-]+\.on\
 _SERVERLESS_HOST = re.compile(r"\.aoss\.(amazonaws\.com|[a-z0-9-]+\.on\.aws)$")
 # Of an endpoint that AWS has named: its domain and region.
 _NAMED_HOST = re.compile(
-    r"^search-(?P<name>[a-z0-9-]+)-[a-z0-9]+\.(aos\.)?(?P<region>[a-z0-9-]+)\.(es\.amazonaws|on\.aws)"
+    r"^(search|vpc)-(?P<name>[a-z0-9-]+)-[a-z0-9]+\.(aos\.)?(?P<region>[a-z0-9-]+)\.(es\.amazonaws|on\.aws)"
 )
 _ADDRESS = "an https address (http only for localhost) without a path"
 # Those that OpenSearch Service offers and whose k-NN has what our queries and filters need.
@@ -60,7 +64,7 @@ class DomainConfig(Frozen):
     instance_count: int = Field(
         1, ge=1, le=80, description="1, or a multiple of 2 or 3 (one zone for each), at most 80"
     )
-    volume_gb: int = Field(10, ge=10, le=16_384, description="... for each instance")
+    volume_gb: int = Field(10, ge=10, le=24_576, description="... for each instance")
     dedicated_masters: DedicatedMastersConfig | None = None
 
     @property
@@ -68,6 +72,12 @@ class DomainConfig(Frozen):
         if self.instance_count == 1:
             return 1
         return 3 if self.instance_count % 3 == 0 else 2
+
+    @property
+    def body_mb(self) -> int:
+        """Return how large a request body may be: 10 MiB on the smallest instances, 100 on most."""
+        # https://docs.aws.amazon.com/opensearch-service/latest/developerguide/limits.html#network-limits
+        return 10 if self.instance_type.startswith("t3.") else 100
 
     @model_validator(mode="after")
     def _instances_fit(self) -> "DomainConfig":
@@ -79,6 +89,12 @@ class DomainConfig(Frozen):
         if self.volume_gb > most:
             wrong = f"{self.volume_gb} is more than {self.instance_type} takes"
             mistakes.append(Mistake(("volume_gb",), wrong, f"10 to {most}, or a larger instance"))
+        masters = self.dedicated_masters
+        is_small = masters is not None and masters.instance_type.startswith("t3.")
+        if is_small and self.instance_count > INSTANCES_WITH_T3_MASTERS:
+            wrong = f"t3 cannot manage {self.instance_count} instances"
+            allowed = f"t3 for at most {INSTANCES_WITH_T3_MASTERS} instances, or m7g.medium.search"
+            mistakes.append(Mistake(("dedicated_masters", "instance_type"), wrong, allowed))
         if mistakes:
             raise ConfigError(mistakes)
         return self
@@ -94,6 +110,12 @@ class OpenSearchConfig(Frozen):
         description="arn:aws:es:<region>:<account>:domain/<name>, the domain behind the endpoint",
     )
     domain: DomainConfig | None = None
+
+    @property
+    def is_private(self) -> bool:
+        """Tell whether the endpoint is that of an existing domain inside a VPC."""
+        host = urlsplit(self.endpoint or "").hostname or ""
+        return host.startswith("vpc-") and _SERVICE_HOST.search(host) is not None
 
     @property
     def default_replicas(self) -> int:
@@ -121,9 +143,6 @@ class OpenSearchConfig(Frozen):
         if _SERVERLESS_HOST.search(host):
             wrong = "is a serverless collection, whose vector type refuses document ids of our own"
             yield Mistake(path, wrong, "an OpenSearch domain")
-        elif host.startswith("vpc-") and _SERVICE_HOST.search(host):
-            wrong = "is inside a VPC, which the functions cannot reach"
-            yield Mistake(path, wrong, "a public endpoint, guarded by IAM")
         else:
             yield from self._domain_mistakes(host)
 
@@ -136,7 +155,7 @@ class OpenSearchConfig(Frozen):
             return
         if not is_service:
             wrong = "is not the address that AWS gave the domain, and only that gets signed calls"
-            allowed = "https://search-<name>-<id>.<region>.es.amazonaws.com"
+            allowed = "https://<search or vpc>-<name>-<id>.<region>.es.amazonaws.com"
             yield Mistake(("endpoint",), wrong, allowed)
         if named := _NAMED_HOST.search(host):
             _, _, _, region, _, resource = self.domain_arn.split(":")

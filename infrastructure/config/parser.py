@@ -20,6 +20,7 @@ from infrastructure.config.rules import broken_rules
 from infrastructure.config.stage import StageConfig, StageName
 
 _LINES = {ord(character): None for character in "\n\r\t"}
+MULTILINE = ("text", "chunk_prefix", "document_prefix", "query_prefix")
 
 
 def parse_stages(raw: object) -> dict[str, StageConfig]:
@@ -30,7 +31,7 @@ def parse_stages(raw: object) -> dict[str, StageConfig]:
     mistakes: list[Mistake] = []
     for name, stage in raw.items():
         try:
-            stages[name] = _parse_stage(name, stage)
+            stages[name] = parse_stage(name, stage)
         except ConfigError as error:
             mistakes += [mistake.under(("stages", name)) for mistake in error.mistakes]
     mistakes = mistakes or shared_names(stages)
@@ -39,7 +40,8 @@ def parse_stages(raw: object) -> dict[str, StageConfig]:
     return stages
 
 
-def _parse_stage(name: str, raw: object) -> StageConfig:
+def parse_stage(name: str, raw: object) -> StageConfig:
+    """Parse one stage, or raise a ConfigError with its mistakes."""
     try:
         TypeAdapter(StageName).validate_python(name)
     except ValidationError as error:
@@ -83,8 +85,8 @@ def _unreadable(value: object, path: Path = ()) -> Iterator[Mistake]:
             for place, part in enumerate(value):
                 yield from _unreadable(part, (*path, place))
         case str():
-            # A template has lines.
-            rest = value.translate(_LINES) if path and path[-1] == "text" else value
+            # Templates and prefixes have lines.
+            rest = value.translate(_LINES) if path and path[-1] in MULTILINE else value
             if _shown(rest) != rest:
                 yield Mistake(path, "holds a character that is no text", "printable characters")
         case float() if not math.isfinite(value):

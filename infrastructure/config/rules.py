@@ -42,7 +42,9 @@ def broken_rules(stage: str, config: StageConfig) -> list[Mistake]:
         *_contradicting_metadata(config),
         *_shared_tables(config),
         *_other_regions(config),
+        *_unreachable_domains(config),
         *_long_vectors(config),
+        *_large_entries(config),
         *_types_without_documents(config),
         *_long_queue_names(stage, config),
         *_long_role_names(stage, config),
@@ -186,6 +188,21 @@ def _arns(config: StageConfig) -> Iterator[tuple[tuple[str, ...], str]]:
         yield ("opensearch", "domain_arn"), config.opensearch.domain_arn
 
 
+def _unreachable_domains(config: StageConfig) -> Iterator[Mistake]:
+    domain, vpc = config.opensearch.domain, config.vpc
+    if vpc is None and config.opensearch.is_private:
+        wrong = "is inside a VPC, where functions of a stage without vpc cannot reach it"
+        yield Mistake(("opensearch", "endpoint"), wrong, "add vpc to the stage: that of the domain")
+    # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-properties-opensearchservice-domain-vpcoptions.html
+    if vpc is not None and domain is not None and len(vpc.subnets) < domain.zones:
+        wrong = (
+            f"has {len(vpc.subnets)}, and a domain of {domain.instance_count} instances spreads"
+            f" over {domain.zones} zones"
+        )
+        allowed = f"at least {domain.zones} subnets, each of another zone, or fewer instances"
+        yield Mistake(("vpc", "subnets"), wrong, allowed)
+
+
 def _long_vectors(config: StageConfig) -> Iterator[Mistake]:
     domain = config.opensearch.domain
     most = LUCENE_DIMENSIONS.get(domain.version) if domain is not None else None
@@ -194,6 +211,16 @@ def _long_vectors(config: StageConfig) -> Iterator[Mistake]:
             wrong = f"{target.vector_dimensions} is more than {domain.version} takes"
             allowed = f"1 to {most}, or a newer version in opensearch.domain"
             yield Mistake(("targets", name, "dimensions"), wrong, allowed)
+
+
+def _large_entries(config: StageConfig) -> Iterator[Mistake]:
+    # OpenSearch Service answers 413 to a larger body, however often it is sent.
+    domain = config.opensearch.domain
+    for name, target in config.targets.items():
+        if domain is not None and target.max_entry_mb > domain.body_mb:
+            wrong = f"{target.max_entry_mb} is more than {domain.instance_type} takes"
+            allowed = f"1 to {domain.body_mb}, or a larger instance"
+            yield Mistake(("targets", name, "max_entry_mb"), wrong, allowed)
 
 
 def _types_without_documents(config: StageConfig) -> Iterator[Mistake]:

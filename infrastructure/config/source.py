@@ -1,9 +1,10 @@
 """What cdk.json says about a source: its table, its key, and what its attributes mean."""
 
 import string
+from functools import partial
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from functions.core.frozen import Frozen
 from functions.core.settings import Attribute, Ordering, SourceOptions
@@ -81,18 +82,21 @@ class SourceConfig(SourceOptions):
     def is_sequential(self) -> bool:
         return self.ordering is Ordering.SEQUENTIAL
 
-    @field_validator("text")
+    @field_validator("text", "chunk_prefix")
     @classmethod
-    def _text_names_attributes(cls, text: str) -> str:
+    def _template_names_attributes(cls, text: str | None, info: ValidationInfo) -> str | None:
+        if text is None:
+            return None
+        bad = partial(_bad_template, info.field_name or "text")
         try:
             fields = [field for field in string.Formatter().parse(text) if field[1] is not None]
         except ValueError as error:
-            raise _bad_text("has a brace without its partner") from error
+            raise bad("has a brace without its partner") from error
         if not fields:
-            raise _bad_text("names no attribute")
+            raise bad("names no attribute")
         for _, name, spec, conversion in fields:
             if not name or spec or conversion or not _is_attribute(name):
-                raise _bad_text("holds braces that are not just an attribute name")
+                raise bad("holds braces that are not just an attribute name")
         return text
 
     @model_validator(mode="after")
@@ -128,5 +132,5 @@ def _is_attribute(name: str) -> bool:
     return name == name.strip() and not name.isdigit() and not set(name) & set(".[]")
 
 
-def _bad_text(wrong: str) -> ConfigError:
-    return ConfigError([Mistake((), wrong, SourceConfig.model_fields["text"].description or "")])
+def _bad_template(field: str, wrong: str) -> ConfigError:
+    return ConfigError([Mistake((), wrong, SourceConfig.model_fields[field].description or "")])

@@ -10,6 +10,7 @@ from infrastructure.config.mistakes import ConfigError, Mistake
 from infrastructure.config.opensearch import OpenSearchConfig
 from infrastructure.config.source import SourceConfig
 from infrastructure.config.target import TargetConfig
+from infrastructure.config.vpc import VpcConfig
 
 NAME_RULE = (
     "names: lower-case words joined by hyphens, each begins with a letter, at most 32 characters"
@@ -44,8 +45,14 @@ class StageConfig(Frozen):
     sources: dict[Name, SourceConfig] = Field(min_length=1, description=NAME_RULE)
     targets: dict[Name, TargetConfig] = Field(min_length=1, description=NAME_RULE)
     opensearch: OpenSearchConfig = Field(description="{endpoint} or {domain}")
+    vpc: VpcConfig | None = Field(
+        None,
+        description="{id, subnets, security_groups, endpoints, route_tables}; left out: the"
+        " functions and a domain made here are in none",
+    )
     removal: Literal["retain", "destroy"] = Field(
-        "retain", description="... (what happens to data when the stack is deleted)"
+        "retain",
+        description="... (what happens to data when the stack is deleted; tables of sources stay)",
     )
     log_retention_days: RetentionDays = 30
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"

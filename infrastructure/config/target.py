@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, model_validator
 
-from functions.adapters.openai_limits import LIMITS, MODEL_DIMENSIONS, can_shorten
+from functions.adapters.openai_limits import LIMITS, MODEL_DIMENSIONS, sends_dimensions
 from functions.core.frozen import Frozen
 from functions.core.lane import Lane
 from functions.core.settings import TargetOptions
@@ -26,6 +26,29 @@ SecretArn = Annotated[
         pattern=r"^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[A-Za-z0-9/_+=.@-]+-[A-Za-z0-9]{6}$"
     ),
 ]
+# Fields of a request that have a setting of their own, or none.
+OWN_FIELDS = {
+    "model": "the setting model",
+    "input": "each request has its own texts",
+    "dimensions": "the settings dimensions and send_dimensions",
+    "encoding_format": "the setting encoding_format",
+}
+# Settings stand in the template and in the function's environment: a secret must not.
+OWN_HEADERS = (
+    "authorization",
+    "proxy-authorization",
+    "api-key",
+    "x-api-key",
+    "x-goog-api-key",
+    "cookie",
+    "host",
+    "connection",
+    "content-type",
+    "content-length",
+    "content-encoding",
+    "transfer-encoding",
+    "accept-encoding",
+)
 _RANGE = "... calls of embed at once"
 # AWS asks for 6x, leaving Lambda room to retry a throttled batch:
 # https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
@@ -130,6 +153,7 @@ class TargetConfig(TargetOptions):
             *self._provider_mistakes(),
             *self._dimension_mistakes(),
             *self._token_mistakes(),
+            *self._request_mistakes(),
             *self._hiding_mistakes(),
         ]
         if mistakes:
@@ -155,6 +179,20 @@ class TargetConfig(TargetOptions):
                 f"{self.tokens_per_minute} is less than one request may hold",
                 f"at least {self.request_tokens}, or a smaller tokens_per_request",
             )
+
+    def _request_mistakes(self) -> Iterator[Mistake]:
+        if (self.inputs_per_request or 1) > LIMITS.inputs_per_request:
+            wrong = f"{self.inputs_per_request} is more than the provider takes"
+            yield Mistake(("inputs_per_request",), wrong, f"1 to {LIMITS.inputs_per_request}")
+        for setting in ("document_extra_body", "query_extra_body"):
+            for field in sorted(getattr(self, setting).keys() & OWN_FIELDS.keys()):
+                wrong = "does not go into an extra body"
+                yield Mistake((setting, field), wrong, OWN_FIELDS[field])
+        for name in self.headers:
+            if name.lower() in OWN_HEADERS:
+                wrong = "is no header to set: it holds a secret, or belongs to the connection"
+                rule = "the key comes from the secret (api_key_secret_arn)"
+                yield Mistake(("headers", name), wrong, rule)
 
     def _hiding_mistakes(self) -> Iterator[Mistake]:
         # A message that is hidden for longer than its queue hides any would come back early
@@ -203,7 +241,7 @@ class TargetConfig(TargetOptions):
                 ]
             return []
         length = MODEL_DIMENSIONS[self.model]
-        shortens = can_shorten(self.provider, self.model)
+        shortens = sends_dimensions(self)
         given = self.vector_dimensions
         if given > length or (given < length and not shortens):
             allowed = f"1 to {length}" if shortens else f"only {length}"

@@ -128,7 +128,7 @@ class Alarms(Construct):
         *,
         metric: cloudwatch.IMetric,
         above: float,
-        topic: sns.Topic,
+        topic: sns.ITopic,
         description: str,
         periods: int = 1,
         bad_periods: int | None = None,

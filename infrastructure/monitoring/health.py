@@ -11,7 +11,7 @@ ENDED_DOCUMENTS = 10
 RETRY_PERCENT = 10
 FRESHNESS_MINUTES = 15
 # The functions that read control items.
-READERS = ("embed", "sweep", "breaker")
+READERS = ("enqueue", "embed", "sweep", "breaker")
 # Fewer tasks make no rate.
 LEAST_TASKS = 20
 # Sweep counts the stuck every 15 minutes: each half hour holds a count for sure.
@@ -21,6 +21,7 @@ HALF_AN_HOUR = Duration.minutes(30)
 def watch_health(alarms: Alarms, stage: str) -> None:
     """Watch what only the functions can measure."""
     _watch_breakers(alarms, stage)
+    _watch_indexes(alarms, stage)
     _watch_documents(alarms, stage)
     _watch_retries(alarms, stage)
     _watch_freshness(alarms, stage)
@@ -53,7 +54,20 @@ def _watch_breakers(alarms: Alarms, stage: str) -> None:
         topic=alarms.topics.warning,
         description="A target's control item in the ledger table cannot be read, so embed works"
         " on without breaker and shared cooldown. Requests may be sent in vain. Look for throttled"
-        " or denied calls of the ledger table in the logs of embed, sweep and breaker.",
+        " or denied calls of the ledger table in the logs of enqueue, embed, sweep and breaker.",
+    )
+
+
+def _watch_indexes(alarms: Alarms, stage: str) -> None:
+    alarms.add(
+        "LostIndex",
+        metric=_metric("LostIndexes", service="sweep", stage=stage, statistic="Maximum"),
+        above=0,
+        topic=alarms.topics.critical,
+        description="The index of a target is gone, or is another one than before: what was"
+        " indexed is not found. The line index_lost in the sweep log names it. Unless its entries"
+        " were moved on purpose, give the target another index name, deploy, and write the items"
+        " again.",
     )
 
 

@@ -1,4 +1,7 @@
-"""Two topics, warning and critical: encrypted, TLS only, mailed to the addresses in cdk.json."""
+"""Two topics, warning and critical: yours, or made here and mailed to the addresses in cdk.json."""
+
+from collections.abc import Mapping
+from functools import cached_property
 
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
@@ -12,16 +15,32 @@ from infrastructure.removal import removal_policy
 
 
 class AlarmTopics(Construct):
-    """Send each alarm to the addresses of its severity."""
+    """Send each alarm to the addresses of its severity. What is made is encrypted, TLS only."""
 
-    def __init__(self, scope: Construct, id_: str, *, config: StageConfig) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        config: StageConfig,
+        given: Mapping[str, sns.ITopic],
+    ) -> None:
         super().__init__(scope, id_)
+        self._config = config
+        emails = config.alarm_emails
+        self.warning = given.get("warning") or self._topic("Warning", emails.warning)
+        self.critical = given.get("critical") or self._topic("Critical", emails.critical)
+        # Who listens to a topic of the user's own is not known here.
+        self.reaches_no_person = "critical" not in given and not emails.critical
+
+    @cached_property
+    def _key(self) -> kms.Key:
         # A key of our own: CloudWatch cannot publish to a topic under the key of AWS.
         # https://docs.aws.amazon.com/sns/latest/dg/sns-key-management.html
-        self._key = kms.Key(
-            self, "Key", enable_key_rotation=True, removal_policy=removal_policy(config)
+        key = kms.Key(
+            self, "Key", enable_key_rotation=True, removal_policy=removal_policy(self._config)
         )
-        self._key.add_to_resource_policy(
+        key.add_to_resource_policy(
             iam.PolicyStatement(
                 principals=[_CLOUDWATCH],
                 actions=["kms:Decrypt", "kms:GenerateDataKey*"],
@@ -29,8 +48,7 @@ class AlarmTopics(Construct):
                 conditions=self._from_here(),
             )
         )
-        self.warning = self._topic("Warning", config.alarm_emails.warning)
-        self.critical = self._topic("Critical", config.alarm_emails.critical)
+        return key
 
     def _topic(self, id_: str, emails: tuple[str, ...]) -> sns.Topic:
         topic = sns.Topic(self, id_, master_key=self._key, enforce_ssl=True)

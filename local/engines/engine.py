@@ -126,9 +126,8 @@ def place_for(key: str, folder: Path, *, in_memory: bool) -> Place:
     log.touch()
     if not in_memory:
         return Place(folder / key, log)
+    # For us alone; OpenSearch, which may run as another user, gets it as its own.
     data = Path(tempfile.mkdtemp(prefix=f"embedq-{key}-", dir=MEMORY if MEMORY.is_dir() else None))
-    # mkdtemp makes it for us alone; OpenSearch may run as another user.
-    data.chmod(0o711)
     return Place(data, log, remove_at_end=True)
 
 

@@ -18,6 +18,7 @@ from local.engines.java import choose_java
 from local.engines.opensearch import OpenSearch
 from local.engines.progress import fetch_progress
 from local.engines.records import EngineRecord, Record, drop_record, end_leftovers, find_running
+from local.files import private_folder
 from local.processes import Processes, ProcessId
 
 # Every engine. OpenSearch first: it takes longest to start.
@@ -98,7 +99,7 @@ def fetch_engines(log: Callable[[str], None]) -> dict[Artifact, Path]:
 
 def _claim(folder: Path) -> None:
     """Make this process the one owner of the folder, after what a dead one left has ended."""
-    folder.mkdir(parents=True, exist_ok=True)
+    private_folder(folder)
     with FileLock(folder / "engines.lock"):
         if running := find_running(folder):
             raise EnginesRunningError(

@@ -66,6 +66,7 @@ def own_folder(wanted: Path) -> Path:
     if is_root() and not is_open_to_others(wanted.parent / "any"):
         real = _linked_folder(wanted.absolute())
     real.mkdir(exist_ok=True)
+    real.chmod(0o700)
     return real
 
 

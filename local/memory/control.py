@@ -74,6 +74,13 @@ class MemoryControl:
         if control.cooldown.throttles == after:
             self.items[target] = replace(control, cooldown=Cooldown())
 
+    def note_index(self, target: str, *, before: str, after: str) -> bool:
+        control = self.read(target)
+        if control.index_uuid != before:
+            return False
+        self.items[target] = replace(control, index_uuid=after)
+        return True
+
     def _put(self, target: str, part: Part, breaker: Breaker) -> None:
         self.items[target] = self.read(target).with_breaker(part, breaker)
 

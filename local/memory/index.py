@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from functions.core.entry import Entry, Hit, StoredEntry, Tombstone, WriteResult, Written
-from functions.core.failure import Failure, FailureKind
+from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import EntryId
 from functions.core.ports import Embedded, ProviderLimits
 from local.provider.vectors import HashedVectors
@@ -15,14 +15,25 @@ if TYPE_CHECKING:
     from functions.core.entry import Vector
 
 
+MISSING = Failure(FailureKind.CONFIGURATION, "OpenSearch has no index behind the alias")
+
+
 class MemoryIndex:
     """Takes an entry only under a version above the one it holds."""
 
     def __init__(self, dimensions: int) -> None:
         self._dimensions = dimensions
         self.entries: dict[EntryId, Entry | Tombstone] = {}
+        self.uuid: str | None = "index-1"  # None: the index is gone
+
+    def lose(self, uuid: str | None = None) -> None:
+        """Lose the index with all its entries; with a UUID, a new one is in its place."""
+        self.entries = {}
+        self.uuid = uuid
 
     def read(self, ids: Sequence[EntryId]) -> dict[EntryId, StoredEntry]:
+        if self.uuid is None:
+            raise FailureError(MISSING)
         return {name: _stored(self.entries[name]) for name in ids if name in self.entries}
 
     def write(
@@ -31,9 +42,13 @@ class MemoryIndex:
         *,
         searchable_now: bool,  # noqa: ARG002
     ) -> dict[EntryId, WriteResult]:
+        if self.uuid is None:
+            return {entry.entry_id: MISSING for entry in entries}
         return {entry.entry_id: self._write(entry) for entry in entries}
 
     def remove(self, tombstones: Mapping[EntryId, int]) -> list[EntryId]:
+        if self.uuid is None:
+            raise FailureError(MISSING)
         return [name for name, version in tombstones.items() if self._remove(name, version)]
 
     def search(
@@ -74,6 +89,16 @@ class MemoryIndex:
     def _takes(self, vector: "Vector") -> bool:
         # The cosine of a zero vector is not defined.
         return vector.shape == (self._dimensions,) and bool(vector.any())
+
+
+class MemoryIndexAdmin:
+    """Tells the UUIDs of indexes by their aliases."""
+
+    def __init__(self, indexes: Mapping[str, MemoryIndex]) -> None:
+        self._indexes = indexes
+
+    def uuid(self, alias: str) -> str | None:
+        return self._indexes[alias].uuid
 
 
 def _stored(entry: Entry | Tombstone) -> StoredEntry:

@@ -35,7 +35,7 @@ class MemoryLedger:
     def remove(self, row: LedgerRow) -> bool:
         if not _fits(row, self.rows.get(row.row_key)):
             return False
-        del self.rows[row.row_key]
+        self.rows.pop(row.row_key, None)
         return True
 
     def listed(

@@ -15,7 +15,7 @@ from functions.embed.process import Embed
 from functions.enqueue.process import Enqueue
 from functions.sweep.build import build_sweep
 from local.memory.control import MemoryControl, MemoryMappings, MemoryProber
-from local.memory.index import HashedEmbedder, MemoryIndex
+from local.memory.index import HashedEmbedder, MemoryIndex, MemoryIndexAdmin
 from local.memory.ledger import MemoryCursors, MemoryLedger, MemoryStash
 from local.memory.queues import Chance, MemoryQueues
 from local.memory.runtime import MemoryAnnouncer, MemoryTelemetry, MovableClock
@@ -24,6 +24,7 @@ from local.memory.table import MemoryFailedChanges, MemorySource, MemoryTable
 RUN_SECONDS = 120.0
 BATCH = 10
 MAX_ROUNDS = 10_000
+CONTROL_METHODS = {"read", "count", "swap", "cool", "claim", "warm", "note_index"}
 
 
 class MemoryPipeline:
@@ -62,14 +63,19 @@ class MemoryPipeline:
             target.name: HashedEmbedder(target.dimensions) for target in targets
         }
         self._sources = list(sources)
+        for target in targets:
+            # As the deployment does.
+            uuid = self.indexes[target.name].uuid or ""
+            self.control.note_index(target.name, before="", after=uuid)
         self.read = dict.fromkeys(self.tables, 0)
         guarded_ledger = around(self.ledger, {"read", "write", "remove", "listed"})
         queue = around(self.queues, {"send", "hide", "waiting"})
-        shared_control = around(self.control, {"read", "count", "swap", "cool", "claim", "warm"})
+        shared_control = around(self.control, CONTROL_METHODS)
         announcer = around(self.announcer, {"announce"})
         self.enqueue = Enqueue(
             ledger=guarded_ledger,
             queue=queue,
+            control=shared_control,
             telemetry=self.telemetry,
             clock=clock,
             sources={source.name: source for source in sources},
@@ -104,6 +110,9 @@ class MemoryPipeline:
             ledger=guarded_ledger,
             queue=queue,
             indexes={n: around(index, {"remove"}) for n, index in self.indexes.items()},
+            admin=around(
+                MemoryIndexAdmin({one.index: self.indexes[one.name] for one in targets}), {"uuid"}
+            ),
             control=shared_control,
             announcer=announcer,
             cursors=MemoryCursors(),
@@ -112,6 +121,7 @@ class MemoryPipeline:
             telemetry=self.telemetry,
             clock=clock,
             wait=self._wait_for_embed,
+            sources=sources,
             targets=targets,
             stuck_hours=24.0,
             stage="memory",

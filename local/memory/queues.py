@@ -60,10 +60,10 @@ class MemoryQueues:
         return [name for name in self._queues if not name.endswith(DEAD_LETTERS)]
 
     def send(self, tasks: Sequence[Task]) -> list[Task]:
-        """Send tasks to their lanes; return those whose lane does not exist."""
+        """Send tasks to their lanes; return those that were not accepted."""
         refused = []
         for task in tasks:
-            if not self.has_queue(task.target, task.queue):
+            if not self.has_queue(task.target, task.queue) or self.chance(0.05):
                 refused.append(task)
                 continue
             self.put(

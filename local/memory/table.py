@@ -8,8 +8,9 @@ from typing import Any
 from functions.adapters.dynamodb_values import from_dynamodb, to_dynamodb, with_bytes
 from functions.adapters.s3_failed_changes import parse_batch
 from functions.core.failed_batch import FailedBatch
+from functions.core.failure import Failure
 from functions.core.identity import ItemKey
-from functions.core.ports import Clock
+from functions.core.ports import NO_KEY, Clock
 from functions.core.settings import SourceSettings
 
 DIGITS = Context(prec=38)  # of a DynamoDB number
@@ -22,6 +23,7 @@ class MemoryTable:
         self._source = source
         self._clock = clock
         self._numbers = count(1)
+        self._types: dict[str, set[str]] | None = None  # of the key, known by the first item
         self.items: dict[tuple[str, ...], dict[str, Any]] = {}
         self.stream: list[dict[str, Any]] = []
 
@@ -29,6 +31,7 @@ class MemoryTable:
         """Write an item; the same item again leaves no record, as in DynamoDB."""
         stored = _canonical(to_dynamodb(item))
         name = self._name(stored)
+        self._types = _types({attribute: stored[attribute] for attribute in self._source.key})
         before = self.items.get(name)
         if before != stored:
             self.items[name] = stored
@@ -41,9 +44,12 @@ class MemoryTable:
             self._record("REMOVE", stored)
 
     def get(self, key: ItemKey) -> dict[str, Any] | None:
-        fits = set(key) == set(self._source.key)
-        item = self.items.get(self._name(_canonical(with_bytes(key)))) if fits else None
+        item = self.items.get(self._name(_canonical(with_bytes(key))))
         return None if item is None else from_dynamodb(item)
+
+    def refuses(self, key: ItemKey) -> bool:
+        """Tell whether a key has other attributes, or other types, than those of the table."""
+        return set(key) != set(self._source.key) or self._types not in (None, _types(key))
 
     def _name(self, item: Mapping[str, Any]) -> tuple[str, ...]:
         return tuple(str(item[attribute]) for attribute in self._source.key)
@@ -70,6 +76,10 @@ class MemoryTable:
         )
 
 
+def _types(key: ItemKey) -> dict[str, set[str]]:
+    return {name: set(value) for name, value in key.items()}
+
+
 def _canonical(item: Mapping[str, Any]) -> dict[str, Any]:
     """Spell numbers as DynamoDB does: 1.50 and 1.5 are one key."""
     return {
@@ -86,8 +96,9 @@ class MemorySource:
 
     def read(
         self, source: SourceSettings, keys: Sequence[ItemKey]
-    ) -> list[Mapping[str, Any] | None]:
-        return [self._tables[source.name].get(key) for key in keys]
+    ) -> list[Mapping[str, Any] | Failure | None]:
+        table = self._tables[source.name]
+        return [NO_KEY if table.refuses(key) else table.get(key) for key in keys]
 
 
 class MemoryFailedChanges:

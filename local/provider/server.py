@@ -11,12 +11,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from functions.core.batches import batches
 from local.http_server import LOOPBACK, LoopbackServer
 from local.provider.answers import answer, proxy_page, refuse
 from local.provider.counts import Counts
@@ -30,6 +32,8 @@ from local.provider.vectors import HashedVectors, Vectors
 LARGEST_BODY_BYTES = 64 * 1024 * 1024
 # The status that web servers log for a client that left before its answer.
 CLIENT_GONE = 499
+# After so many it is looked whether the client still waits.
+INPUTS_AT_ONCE = 32
 _CHECK_SECONDS = 0.05
 
 
@@ -146,14 +150,29 @@ class ModelServer(LoopbackServer):
         async with self._turns:
             if await request.is_disconnected():
                 return Response(status_code=CLIENT_GONE)
-            return await asyncio.to_thread(self._compute, asked, fault, headers)
+            is_gone = threading.Event()
+            work = asyncio.to_thread(self._compute, asked, fault, headers, is_gone)
+            watch = asyncio.create_task(_watch(request, is_gone))
+            try:
+                return await work
+            finally:
+                watch.cancel()
 
     def _compute(
-        self, asked: EmbeddingsRequest, fault: Fault | None, headers: dict[str, str]
+        self,
+        asked: EmbeddingsRequest,
+        fault: Fault | None,
+        headers: dict[str, str],
+        is_gone: threading.Event,
     ) -> Response:
         if fault is not None and fault.kind is FaultKind.HTML:
             return proxy_page(fault, headers)
-        vectors = self._vectors.embed(asked.inputs, asked.dimensions)
+        parts = []
+        for inputs in batches(asked.inputs, INPUTS_AT_ONCE):
+            if is_gone.is_set():
+                return Response(status_code=CLIENT_GONE)
+            parts.append(self._vectors.embed(inputs, asked.dimensions))
+        vectors = np.concatenate(parts)
         kind = None if fault is None else fault.kind
         # An answer in another order is complete; any other changed one is of no use, so that
         # asking again for it is no waste.
@@ -178,6 +197,13 @@ class ModelServer(LoopbackServer):
             if (until is not None and until.is_set()) or await request.is_disconnected():
                 return
             await asyncio.sleep(min(left, _CHECK_SECONDS))
+
+
+async def _watch(request: Request, is_gone: threading.Event) -> None:
+    """Set the event when the client has gone."""
+    while not await request.is_disconnected():
+        await asyncio.sleep(_CHECK_SECONDS)
+    is_gone.set()
 
 
 async def _body(request: Request) -> bytes:

@@ -56,6 +56,9 @@ def created_seconds(record: Record) -> int:
 
 def _plain(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a typed value as JSON can carry it: bytes become base64, at every depth."""
+    if not value:
+        # So DynamoDB Local spells an empty map in its streams; embed reads the item itself.
+        return {"M": {}}
     ((kind, content),) = value.items()
     match kind:
         case "B":

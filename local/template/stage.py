@@ -1,16 +1,22 @@
 """A stage of cdk.json as one machine runs it: all of it, with other addresses and another model."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-STAGE = "local"
+from local.aws_client import local_arn
+from local.template.references import unknown_stream_arn
+
 # Ports differ from start to start. These names, which no network has, stand in the template
 # instead, so that one synthesis serves all starts: https://www.rfc-editor.org/rfc/rfc2606
 INDEX_PLACEHOLDER = "https://index.invalid"
 MODELS_PLACEHOLDER = "https://models.invalid"
 MODEL_TOKENS = 200
+# Of a stage: what is about AWS alone.
+ELSEWHERE = {"vpc": "network: left out here, the functions are processes of this machine"}
+# Of a target: what is about its own provider.
+PROVIDERS_OWN = ("api_key_secret_arn", "api_key_encryption_key_arn")
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,7 @@ class LocalAddresses:
     """Where the engines outside AWS answer."""
 
     index: str  # OpenSearch
-    models: str  # base URL of the embeddings API
+    models: str  # the model server, without a path
 
     def put_into(self, template: str) -> dict[str, Any]:
         """Replace the placeholders of a synthesized template and parse it."""
@@ -43,7 +49,7 @@ class LocalAddresses:
 def local_stage(stage: Mapping[str, Any], model: LocalModel) -> dict[str, Any]:
     """Change what cannot be the same here, and leave the rest of the stage as deployed."""
     return {
-        **stage,
+        **{key: value for key, value in stage.items() if key not in ELSEWHERE},
         "sources": {name: _local_source(source) for name, source in stage["sources"].items()},
         "targets": {name: _local_target(found, model) for name, found in stage["targets"].items()},
         "opensearch": {"endpoint": INDEX_PLACEHOLDER},
@@ -52,17 +58,73 @@ def local_stage(stage: Mapping[str, Any], model: LocalModel) -> dict[str, Any]:
     }
 
 
+def changes_here(stage: Mapping[str, Any], model: LocalModel) -> Iterator[str]:
+    """Say in a line each what is not as deployed."""
+    for name, source in stage["sources"].items():
+        if "table" in source:
+            table = _table_name(source)
+            yield f"source {name}: the table {table} is made here, empty and with the same key"
+    for name, target in stage["targets"].items():
+        provider = target.get("provider", "openai")
+        yield (
+            f"target {name}: {provider} {target['model']} is {model.name} here, on this machine:"
+            f" {model.dimensions} dimensions, at most {MODEL_TOKENS} tokens a chunk, no key"
+        )
+    if "endpoint" in stage["opensearch"]:
+        yield f"index: OpenSearch on this machine, not {stage['opensearch']['endpoint']}"
+    else:
+        yield "index: one node of OpenSearch on this machine stands for the domain"
+    yield from (line for key, line in ELSEWHERE.items() if key in stage)
+    if not stage.get("enabled", True):
+        yield "enabled is false: here streams and lanes are read all the same"
+
+
+def existing_tables(stage: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Describe the tables that are there in AWS, as resources of the template that makes them."""
+    return {
+        f"Existing{number}": _table(source)
+        for number, source in enumerate(stage["sources"].values())
+        if "table" in source
+    }
+
+
+def _table(source: Mapping[str, Any]) -> dict[str, Any]:
+    key: Mapping[str, str] = source["key"]
+    return {
+        "Type": "AWS::DynamoDB::Table",
+        "Properties": {
+            "TableName": _table_name(source),
+            "AttributeDefinitions": [
+                {"AttributeName": name, "AttributeType": kind} for name, kind in key.items()
+            ],
+            "KeySchema": [
+                {"AttributeName": name, "KeyType": role}
+                for name, role in zip(key, ("HASH", "RANGE"), strict=False)
+            ],
+            "BillingMode": "PAY_PER_REQUEST",
+            "StreamSpecification": {"StreamViewType": "NEW_IMAGE"},
+        },
+    }
+
+
+def _table_name(source: Mapping[str, Any]) -> str:
+    return str(source["table"]["arn"]).rpartition("/")[2]
+
+
 def _local_source(source: Mapping[str, Any]) -> dict[str, Any]:
-    # An existing table is somewhere else: here the stack makes it.
-    return {key: value for key, value in source.items() if key != "table"}
+    if "table" not in source:
+        return dict(source)
+    name = _table_name(source)
+    table = {"arn": local_arn("dynamodb", f"table/{name}"), "stream_arn": unknown_stream_arn(name)}
+    return {**source, "table": table}
 
 
 def _local_target(target: Mapping[str, Any], model: LocalModel) -> dict[str, Any]:
-    elsewhere = ("api_version", "api_key_secret_arn", "api_key_encryption_key_arn")
+    is_azure = target.get("provider") == "azure"
     return {
-        **{key: value for key, value in target.items() if key not in elsewhere},
-        "provider": "compatible",
-        "base_url": MODELS_PLACEHOLDER,
+        **{key: value for key, value in target.items() if key not in PROVIDERS_OWN},
+        "provider": "azure" if is_azure else "compatible",
+        "base_url": MODELS_PLACEHOLDER if is_azure else f"{MODELS_PLACEHOLDER}/v1",
         "model": model.name,
         "dimensions": model.dimensions,
         # The model reads no more of a text than this.

@@ -1,4 +1,4 @@
-"""cdk.json and infrastructure/ -> the local stage's template, synthesized once per change."""
+"""A stage and infrastructure/ -> its template for this machine, synthesized once per change."""
 
 import hashlib
 import subprocess
@@ -7,22 +7,24 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 
+from local.stages import CHECKOUT, STANDARD, ChosenStage
 from local.template.stage import MINILM, LocalModel
 
-ROOT = Path(__file__).resolve().parents[2]
 # Everything that the app's code and settings consist of; the functions' own code is not in a
 # template. Of functions/ the app imports core/ alone.
-INPUTS = ("cdk.json", "app.py", "infrastructure", "functions/core", "local/template")
+INPUTS = ("infrastructure", "functions/core", "local/template")
 TIMEOUT_SECONDS = 120
 KEPT = 5
 
 
 class SynthesisError(Exception):
-    """The local stage could not be synthesized."""
+    """The stage could not be synthesized; the message is made of its mistakes."""
 
 
-def local_template(*, cache: Path, stage: str = "dev", model: LocalModel = MINILM) -> str:
-    """Return the template of a stage of cdk.json for this machine, without its addresses."""
+def local_template(
+    *, cache: Path, stage: ChosenStage = STANDARD, model: LocalModel = MINILM
+) -> str:
+    """Return the template of a stage for this machine, without its addresses."""
     path = cache / f"{_fingerprint(stage, model)}.template.json"
     if not path.is_file():
         _synthesize(stage, model, path)
@@ -30,33 +32,33 @@ def local_template(*, cache: Path, stage: str = "dev", model: LocalModel = MINIL
     return path.read_text()
 
 
-def _synthesize(stage: str, model: LocalModel, path: Path) -> None:
+def _synthesize(stage: ChosenStage, model: LocalModel, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     # A process of its own: the CDK's node and memory go with it.
-    command = [sys.executable, "-m", "local.template.synthesize", stage, model.name]
+    command = [sys.executable, "-m", "local.template.synthesize", str(stage.file), stage.name]
     done = subprocess.run(
-        [*command, str(model.dimensions), str(path)],
-        cwd=ROOT,
+        [*command, model.name, str(model.dimensions), str(path)],
+        cwd=CHECKOUT,
         capture_output=True,
         text=True,
         timeout=TIMEOUT_SECONDS,
         check=False,
     )
     if done.returncode:
-        raise SynthesisError(f"stage {stage} of cdk.json: {done.stderr.strip()[-2000:]}")
+        raise SynthesisError(done.stderr.strip()[-2000:])
 
 
-def _fingerprint(stage: str, model: LocalModel) -> str:
-    digest = hashlib.sha256(f"{stage} {model} {version('aws-cdk-lib')}".encode())
-    for path in _input_files():
-        digest.update(f"\n{path.relative_to(ROOT)}\n".encode())
+def _fingerprint(stage: ChosenStage, model: LocalModel) -> str:
+    digest = hashlib.sha256(f"{stage.name} {model} {version('aws-cdk-lib')}".encode())
+    for path in (stage.file, *_input_files()):
+        digest.update(f"\n{path}\n".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:32]
 
 
 def _input_files() -> Iterable[Path]:
     for name in INPUTS:
-        path = ROOT / name
+        path = CHECKOUT / name
         found = [path] if path.is_file() else path.rglob("*")
         yield from sorted(p for p in found if p.is_file() and p.suffix != ".pyc")
 

@@ -7,9 +7,12 @@ from collections.abc import Iterable
 from local import background
 from local.engines import EngineError
 from local.provider.server import ModelServer
-from ops.demo.story import Story, StoryError
-from ops.demo.worlds import EngineWorld, MemoryWorld, World
-from ops.output import FAILED, OK, Answer, CommandError, UsageError, narrate
+from local.stages import ChosenStage
+from ops.demo.own_story import OwnStory
+from ops.demo.steps import Steps, StoryError
+from ops.demo.story import Story
+from ops.demo.worlds import EngineWorld, MemoryWorld
+from ops.output import FAILED, OK, Answer, CommandError, UsageError, narrate, say
 from ops.stack import running_here
 
 OPENING = """\
@@ -30,6 +33,15 @@ The stack is still running. What to try next:
    .venv/bin/embedq status poison
    .venv/bin/embedq stats
    .venv/bin/embedq down"""
+NEXT_OWN_RUNNING = """\
+The stack is still running. What to try next:
+   .venv/bin/embedq stats
+   .venv/bin/embedq put --help
+   .venv/bin/embedq down"""
+NEXT_OWN = """\
+What to try next:
+   .venv/bin/embedq up {name}    the same stage, for your own items
+   make deploy STAGE={name}      into your AWS account (README, Deploy)"""
 
 
 class Demo(Answer):
@@ -37,7 +49,7 @@ class Demo(Answer):
 
     error: str | None
     seconds: float
-    is_running: bool
+    next: str
 
     @property
     def exit_code(self) -> int:
@@ -47,32 +59,45 @@ class Demo(Answer):
         if self.error:
             yield f"\nThe demo stopped: {self.error}."
         yield f"\nDone in {self.seconds:.0f} s."
-        yield NEXT_RUNNING if self.is_running else NEXT
+        yield self.next
 
 
-def run_demo(*, engines: str, keep: bool) -> Demo:
+def run_demo(stage: ChosenStage, *, engines: str, keep: bool) -> Demo:
     """Run all steps of the demo."""
     began = time.monotonic()
+    if engines == "memory" and not stage.is_standard:
+        raise UsageError(
+            f"stage {stage.name} runs on the real engines only: leave out --engines memory"
+        )
     narrate(OPENING)
     if engines == "memory":
         with ModelServer("minilm") as server:
-            error = _run(MemoryWorld(server.url, server.origin), began)
+            world = MemoryWorld(server.url, server.origin)
+            error = _run(Story(world, narrate, began=began))
     else:
-        error = _run_on_engines(began, keep=keep)
+        error = _run_on_engines(stage, began, keep=keep)
     is_running = keep and engines == "real"
-    return Demo(error=error, seconds=time.monotonic() - began, is_running=is_running)
+    if stage.is_standard:
+        after = NEXT_RUNNING if is_running else NEXT
+    else:
+        after = NEXT_OWN_RUNNING if is_running else NEXT_OWN.format(name=stage.name)
+    return Demo(error=error, seconds=time.monotonic() - began, next=after)
 
 
-def _run_on_engines(began: float, *, keep: bool) -> str | None:
+def _run_on_engines(stage: ChosenStage, began: float, *, keep: bool) -> str | None:
     narrate(ENGINES)
     if background.find_any() is not None or background.is_starting():
         raise UsageError(
             "a stack runs or starts here, and the demo needs an empty one: first `embedq down`"
         )
+    say(f"starting the stack {stage.stack} on this machine")
     shutil.rmtree(background.DEMO_FOLDER, ignore_errors=True)
     try:
         running = background.up(
-            lambda line: narrate(f"   {line}"), background.DEMO_FOLDER, short_lived=not keep
+            lambda line: narrate(f"   {line}"),
+            background.DEMO_FOLDER,
+            stage=stage,
+            short_lived=not keep,
         )
     except (EngineError, background.NotStartedError) as error:
         raise CommandError(
@@ -80,15 +105,18 @@ def _run_on_engines(began: float, *, keep: bool) -> str | None:
         ) from error
     narrate(f"   up after {time.monotonic() - began:.0f} s: {running.endpoint_url}")
     try:
-        return _run(EngineWorld(running_here(), running.model_origin), began)
+        deployment = running_here()
+        if not stage.is_standard:
+            return _run(OwnStory(deployment, narrate))
+        return _run(Story(EngineWorld(deployment, running.model_origin), narrate, began=began))
     finally:
         if not keep:
             background.down(background.DEMO_FOLDER)
 
 
-def _run(world: World, began: float) -> str | None:
+def _run(story: Steps) -> str | None:
     try:
-        Story(world, narrate, began=began).run()
+        story.run()
     except StoryError as error:
         return str(error)
     return None

@@ -1,12 +1,12 @@
 """The demo's steps. Every line is checked before it is printed."""
 
-import textwrap
 import time
 from collections.abc import Callable, Sequence
 
 from functions.core.ledger_row import LedgerRow, Status
 from local.provider.faults import Fault, FaultKind
 from ops.demo.corpus import LONG_ID, fables, long_document
+from ops.demo.steps import Steps
 from ops.demo.worlds import World
 
 QUESTIONS = {
@@ -14,6 +14,8 @@ QUESTIONS = {
     "a tiny rodent rescues the king of beasts": "lion-and-mouse",
     "bird raises the level of a liquid with stones": "crow-and-pitcher",
 }
+LATE_QUESTION = "all fables in one, the astronomer who looks at the stars"
+LATE_WORD = "astronomer"
 POISON = "xyzzy"
 REJECTS_POISON = Fault(FaultKind.POISON, marker=POISON)
 DOWN = Fault(FaultKind.SERVER_ERROR, status=503)
@@ -28,16 +30,10 @@ OUTAGE_ITEMS = [
         ]
     )
 ]
-WAIT_SECONDS = 120.0
-WIDTH = 78
 
 
-class StoryError(Exception):
-    """A step did not end as the demo expects."""
-
-
-class Story:
-    """Runs the steps in a world, and stops at the first that fails."""
+class Story(Steps):
+    """Shows every promise once, in a world whose provider can be broken."""
 
     def __init__(
         self,
@@ -48,14 +44,15 @@ class Story:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`began` is when the demo started, by the clock."""
+        super().__init__(say, clock=clock)
         self._world = world
-        self._say = say
         self._began = began
-        self._clock = clock
 
-    def run(self) -> None:
-        """Run all steps."""
-        steps = [
+    def tick(self) -> None:
+        self._world.tick()
+
+    def steps(self) -> Sequence[Callable[[], None]]:
+        return [
             self._load,
             self._search,
             self._edit,
@@ -64,10 +61,6 @@ class Story:
             self._outage,
             self._redrive,
         ]
-        for number, step in enumerate(steps, start=1):
-            self._say("")
-            self._say(f"{number}. {step.__doc__}")
-            step()
 
     def _load(self) -> None:
         """Write 24 fables and one long document to the table."""
@@ -92,6 +85,12 @@ class Story:
             self._expect(hits[0].document_id == expected, f"{question!r} finds {expected}")
             self._print(f'"{question}"')
             self._print(f"-> {hits[0].document_id}  (score {hits[0].score:.2f})")
+        # Its title is embedded with every chunk (chunk_prefix).
+        [late] = self._world.search(LATE_QUESTION, 1)
+        is_late = late.document_id == LONG_ID and LATE_WORD in late.text
+        self._expect(is_late, "a late passage of the long document is found by its title")
+        self._print(f'"{LATE_QUESTION}"')
+        self._print(f"-> {LONG_ID}  (score {late.score:.2f}), a passage far behind its title")
 
     def _edit(self) -> None:
         """Edit one paragraph of the long document: only that paragraph is paid."""
@@ -159,23 +158,9 @@ class Story:
         self._until(arrived, f"{', '.join(ids[:3])} {status}")
         return self._world.rows(ids)
 
-    def _until(self, condition: Callable[[], bool], what: str) -> None:
-        deadline = self._clock() + WAIT_SECONDS
-        while not condition():
-            self._expect(self._clock() < deadline, f"within {WAIT_SECONDS:.0f} s: {what}")
-            self._world.tick()
-
     def _all_failed(self, ids: Sequence[str]) -> bool:
         rows = self._world.rows(ids)
         return len(rows) == len(ids) and all(row.errors for row in rows.values())
 
     def _row(self, name: str) -> LedgerRow:
         return self._world.rows([name])[name]
-
-    def _expect(self, holds: bool, what: str) -> None:
-        if not holds:
-            raise StoryError(f"the demo expected that {what}, and it did not happen")
-
-    def _print(self, text: str) -> None:
-        for line in textwrap.wrap(text, WIDTH, subsequent_indent="  "):
-            self._say(f"   {line}")

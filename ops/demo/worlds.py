@@ -103,7 +103,13 @@ class MemoryWorld(World):
             chunk_tokens=120,
             index="articles",
         )
-        source = SourceSettings(name=SOURCE, table=SOURCE, key=("id",), text="{title}\n\n{body}")
+        source = SourceSettings(
+            name=SOURCE,
+            table=SOURCE,
+            key=("id",),
+            text="{title}\n\n{body}",
+            chunk_prefix="{title}\n\n",
+        )
         self._embedder = make_embedder(target, lambda _: "no key needed here")
         self._pipeline = MemoryPipeline([source], [target], embedders={TARGET: self._embedder})
         self._table = self._pipeline.tables[SOURCE]

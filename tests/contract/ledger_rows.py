@@ -76,7 +76,12 @@ ROWS = st.builds(
         expires_at=st.none() | COUNT,
     ),
     indexed=st.builds(
-        IndexedContent, chunks_done=COUNT, chunks_failed=COUNT, tokens=COUNT, model=TEXT
+        IndexedContent,
+        chunks_done=COUNT,
+        chunks_failed=COUNT,
+        tokens=COUNT,
+        model=TEXT,
+        index_uuid=TEXT,
     ),
     stashed=st.booleans(),
     errors=st.lists(st.builds(ErrorRecord, MILLISECONDS, KINDS, TEXT), max_size=MAX_ERRORS).map(

@@ -197,3 +197,18 @@ def test_item_is_neither_a_row_nor_listed(table: LedgerTable) -> None:
     table.ledger.write([make_row(revision=0)])
 
     assert table.client.scan(TableName=table.name, IndexName="open")["Count"] == 1
+
+
+def test_index_is_noted_over_the_one_that_was_known(control: ControlStore) -> None:
+    """R12: of two that found another index, the one that read an older state changes nothing."""
+    control.count("default", Part.INDEX, window_ms=1000, successes=1, failures=0)
+
+    assert control.note_index("default", before="", after="one")
+    assert not control.note_index("default", before="", after="two")
+    assert not control.note_index("default", before="other", after="two")
+    assert control.read("default").index_uuid == "one"
+    assert control.note_index("default", before="one", after="two")
+
+    assert control.read("default") == Control(
+        index=Breaker(window_ms=1000, successes=1), index_uuid="two"
+    )

@@ -1,11 +1,12 @@
 """The source port: the current items, in the order of the keys, whatever their number and size."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from functions.core.ports import NO_KEY
 from tests.contract.engines import real
 from tests.contract.source_engines import SourceEngine, source_engine
 
@@ -18,7 +19,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[SourceEngine]:
         yield engine
 
 
-def read(engine: SourceEngine, name: str, *keys: Key) -> list[Mapping[str, Any] | None]:
+def read(engine: SourceEngine, name: str, *keys: Key) -> list[Any]:
     return list(engine.port.read(engine.sources[name], keys))
 
 
@@ -141,13 +142,26 @@ def test_binary_keys_are_base64_in_a_key(engine: SourceEngine) -> None:
     assert absent is None
 
 
-def test_key_of_other_attributes_names_no_item(engine: SourceEngine) -> None:
-    """R10: a task from before the source's key was changed fails nobody else."""
+def test_key_of_other_attributes_fails_alone(engine: SourceEngine) -> None:
+    """R07 R10: a task from before the source's key was changed is no deleted document."""
     engine.put("text", {"id": "a"})
 
     found = read(engine, "text", {"former": {"S": "a"}}, text_key("a"), {})
 
-    assert found == [None, {"id": "a"}, None]
+    assert found == [NO_KEY, {"id": "a"}, NO_KEY]
+
+
+# moto finds no item where AWS refuses the key.
+@pytest.mark.parametrize("engine", ["memory", real("dynamodb-local")], indirect=True)
+def test_key_of_another_type_fails_alone(engine: SourceEngine) -> None:
+    """R07 R10: BatchGetItem refuses all keys for one that is not of the table."""
+    for name in "abcde":
+        engine.put("text", {"id": name})
+    keys = [text_key("a"), {"id": {"N": "1"}}, *map(text_key, "bxc"), {"id": {"B": "AAAA"}}]
+
+    found = read(engine, "text", *keys)
+
+    assert found == [{"id": "a"}, NO_KEY, {"id": "b"}, None, {"id": "c"}, NO_KEY]
 
 
 @pytest.mark.parametrize("spelling", ["1.5", "1.50", "15e-1", "+1.5"])

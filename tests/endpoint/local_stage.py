@@ -1,4 +1,4 @@
-"""The dev stage as one machine runs it, synthesized once per test run."""
+"""The standard stage, synthesized once per test run."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from local.template import LocalAddresses, local_template
 from tests.run_folder import made_once
 
-ADDRESSES = LocalAddresses("http://127.0.0.1:9200", "http://127.0.0.1:8000/v1")
+ADDRESSES = LocalAddresses("http://127.0.0.1:9200", "http://127.0.0.1:8000")
 
 
 def template_cache(tmp: pytest.TempPathFactory) -> Path:

@@ -21,7 +21,7 @@ Client = Callable[[str], Any]
 def template(tmp_path_factory: pytest.TempPathFactory, opensearch_url: str) -> dict[str, Any]:
     """Return the local stage's template with names that are this session's own."""
     cache = template_cache(tmp_path_factory)
-    addresses = LocalAddresses(opensearch_url, "http://127.0.0.1:1/v1")
+    addresses = LocalAddresses(opensearch_url, "http://127.0.0.1:1")
     text = json.dumps(addresses.put_into(local_template(cache=cache)))
     renamed: dict[str, Any] = json.loads(text.replace("embedq-local", f"s{uuid.uuid4().hex[:6]}"))
     return renamed

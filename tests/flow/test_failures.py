@@ -8,13 +8,15 @@ from functions.core.breaker import Circuit
 from functions.core.entry import Entry, Tombstone, WriteResult
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import EntryId, RowKey
+from functions.core.lane import Lane
 from functions.core.ledger_row import LedgerRow, Status
 from functions.core.ports import Embedded, Swapped
 from functions.core.retry_policy import PRESETS, Healing, RetrySettings
+from functions.sweep.requeue import Requeue
 from local.memory.index import MemoryIndex
 from local.memory.ledger import MemoryLedger
 from local.memory.pipeline import RUN_SECONDS, MemoryPipeline
-from tests.builders import make_pipeline
+from tests.builders import make_pipeline, make_target
 from tests.fake_embedder import FakeEmbedder
 from tests.flow.stories import PARAGRAPHS, paid_texts, row, texts, write
 
@@ -88,6 +90,89 @@ def test_vectors_are_not_paid_again_when_the_index_fails(embedder: FakeEmbedder)
 
     assert embedder.requests == [["hello"]]
     assert texts(pipeline) == {"a": "hello"}
+
+
+def test_vectors_are_not_paid_again_by_a_newer_version(embedder: FakeEmbedder) -> None:
+    """R13: it came while a run worked the older one, whose index write failed."""
+    index = BrokenIndex(16)
+    index.failures = 1
+    pipeline = make_pipeline(embedders={"default": embedder}, indexes={"default": index})
+    write(pipeline, "a", "hello", year=1)
+
+    def replace_once() -> None:
+        embedder.meanwhile = lambda: None
+        write(pipeline, "a", "hello", year=2)
+        pipeline.deliver_new()
+
+    embedder.meanwhile = replace_once
+    pipeline.drain()
+
+    assert embedder.requests == [["hello"]]
+    assert row(pipeline, "a").status is Status.COMPLETED
+
+
+def test_vectors_are_not_paid_again_after_the_older_message_is_gone(
+    embedder: FakeEmbedder,
+) -> None:
+    """R13: the older version was parked when a newer one came."""
+    index = BrokenIndex(16)
+    index.failures = 1
+    pipeline = make_pipeline(
+        target={"retry": RetrySettings(default=PRESETS["slow-5"])},
+        embedders={"default": embedder},
+        indexes={"default": index},
+    )
+    write(pipeline, "a", "hello", year=1)
+    pipeline.deliver_new()
+    pipeline.run("default/normal")
+    assert row(pipeline, "a").progress.parked
+    assert pipeline.queues.depth("default/normal") == 0
+
+    write(pipeline, "a", "hello", year=2)
+    pipeline.drain()
+
+    assert embedder.requests == [["hello"]]
+    assert row(pipeline, "a").status is Status.COMPLETED
+
+
+def test_vectors_are_not_paid_again_by_a_requeue(embedder: FakeEmbedder) -> None:
+    """R13: a person sent the document again while a run worked it, whose index write failed."""
+    index = BrokenIndex(16)
+    index.failures = 1
+    pipeline = make_pipeline(embedders={"default": embedder}, indexes={"default": index})
+    write(pipeline, "a", "hello")
+    requeue = Requeue(pipeline.ledger, pipeline.queues, pipeline.telemetry, pipeline.clock)
+
+    def requeue_once() -> None:
+        embedder.meanwhile = lambda: None
+        assert requeue.push(row(pipeline, "a").row_key, Lane.HIGH)
+
+    embedder.meanwhile = requeue_once
+    pipeline.drain()
+
+    assert embedder.requests == [["hello"]]
+    assert row(pipeline, "a").status is Status.COMPLETED
+
+
+def test_copy_of_a_task_in_work_is_not_paid(embedder: FakeEmbedder) -> None:
+    """R13: two runs at once with one version; the second one leaves it to the first."""
+    pipeline = make_pipeline(embedders={"default": embedder})
+    other = pipeline.new_worker(make_target())
+    write(pipeline, "a", "hello")
+
+    def work_a_copy() -> None:
+        embedder.meanwhile = lambda: None
+        body = row(pipeline, "a").task.to_json()
+        pipeline.queues.put("default/bulk", body, group=None, deduplication_id=None)
+        copies = pipeline.queues.receive("default/bulk", 10)
+        assert other.process(copies, pipeline.seconds_left()) == []
+        pipeline.queues.acknowledge(copies[0])
+
+    embedder.meanwhile = work_a_copy
+    pipeline.drain()
+
+    assert embedder.requests == [["hello"]]
+    assert row(pipeline, "a").status is Status.COMPLETED
 
 
 def test_vectors_are_not_paid_again_when_another_request_fails(

@@ -5,7 +5,7 @@ import pytest
 from functions.core.ledger_row import Status
 from tests.builders import make_pipeline
 from tests.fake_embedder import FakeEmbedder
-from tests.flow.stories import PARAGRAPHS, row, write
+from tests.flow.stories import PARAGRAPHS, row, texts, write
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,22 @@ def test_entry_too_large_for_the_index_is_refused_before_it_is_paid(
     assert failed.status is Status.FAILED
     assert "(max_entry_mb): shorten the text" in (failed.outcome.reason or "")
     assert embedder.requests == []
+
+
+def test_small_documents_are_searchable_before_a_large_one_is_embedded() -> None:
+    """R22 R35: of one batch; the size of a document decides how long it waits."""
+    indexed: list[int] = []
+    embedder = FakeEmbedder()
+    pipeline = make_pipeline(embedders={"default": embedder})
+    embedder.meanwhile = lambda: indexed.append(len(texts(pipeline)))
+    for n in range(2):
+        write(pipeline, f"large {n}", f"large {n} " * 20_000)
+    for n in range(8):
+        write(pipeline, f"small {n}", f"small {n}")
+    pipeline.deliver_new()
+
+    pipeline.run("default/normal")
+
+    requests = [request[0].split(" ", 1)[0] for request in embedder.requests]
+    assert (requests[0], set(requests[1:])) == ("small", {"large"})
+    assert (indexed[0], indexed[1], len(texts(pipeline))) == (0, 8, 10)

@@ -2,9 +2,10 @@
 
 from functions.core.entry import Entry
 from functions.core.ledger_row import Status
+from functions.core.ports import NO_KEY
 from local.memory.index import HashedEmbedder
 from local.memory.pipeline import MemoryPipeline
-from tests.builders import make_pipeline
+from tests.builders import changed, make_pipeline
 from tests.fake_embedder import FakeEmbedder
 from tests.flow.stories import PARAGRAPHS, paid_texts, row, texts, write
 
@@ -148,3 +149,41 @@ def test_every_step_is_told_with_document_version_and_attempt(pipeline: MemoryPi
     }
     assert pipeline.telemetry.events[-1][1]["attempt"] == 1
     assert "secret" not in str(pipeline.telemetry.events)
+
+
+def test_document_of_a_replaced_table_is_read_by_its_new_key() -> None:
+    """R02 R07: the key attribute has another name, the document the same id: it is not deleted."""
+    before = make_pipeline()
+    write(before, "a", "hello")
+    before.drain()
+    after = make_pipeline(source={"key": ("pk",)}, ledger=before.ledger, indexes=before.indexes)
+    after.clock.advance(1)
+
+    after.tables["articles"].put({"pk": "a", "body": "hello again"})
+    # The stream of another table.
+    for record in after.tables["articles"].stream:
+        record["eventSourceARN"] += "-of-the-new-table"
+    after.drain()
+
+    assert texts(after) == {"a": "hello again"}
+    assert row(after, "a").status is Status.COMPLETED
+
+
+def test_key_that_the_table_refuses_fails_its_document_alone() -> None:
+    """R07 R10: with a reason, and without a tombstone; the others of its batch complete."""
+    pipeline = make_pipeline()
+    write(pipeline, "a", "hello")
+    write(pipeline, "b", "more")
+    pipeline.deliver_new()
+    [old] = [row for row in pipeline.ledger.rows.values() if row.task.document_id == "a"]
+    pipeline.ledger.write([changed(old, key={"id": {"N": "1"}})])
+
+    pipeline.drain()
+
+    assert texts(pipeline) == {"b": "more"}
+    refused = row(pipeline, "a")
+    assert (refused.status, refused.outcome.reason) == (
+        Status.FAILED,
+        f"{NO_KEY.kind}: {NO_KEY.message}",
+    )
+    assert len(pipeline.queues.dead_letters()) == 1

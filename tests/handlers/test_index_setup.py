@@ -1,24 +1,35 @@
 """The index_setup handler on the event of events/ and a real OpenSearch node."""
 
 import json
+import os
 import uuid
+from collections.abc import Iterator
 from typing import Any
 
+import boto3
 import pytest
+from moto import mock_aws
 
+from functions.adapters.dynamodb_control import DynamoDbControl
+from functions.adapters.opensearch_admin import OpenSearchAdmin
 from functions.adapters.opensearch_http import OpenSearchHttp
 from functions.index_setup.handler import lambda_handler
+from tests.contract.ledger_engines import ledger_table
 from tests.handlers.conftest import REGION, Context, event
 from tests.unit.adapters.scripted_server import ScriptedServer
 
 
 @pytest.fixture
-def index(opensearch_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
+def index(
+    request: pytest.FixtureRequest, opensearch_url: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
     monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
     monkeypatch.setenv("INDEX_ENDPOINT", opensearch_url)
-    return f"setup-{uuid.uuid4().hex}"
+    with mock_aws(), ledger_table(request, "moto") as table:
+        monkeypatch.setenv("LEDGER_TABLE", table.name)
+        yield f"setup-{uuid.uuid4().hex}"
 
 
 def deploy(index: str, **properties: Any) -> dict[str, Any]:
@@ -42,6 +53,8 @@ def test_deployment_creates_the_index_behind_its_alias(index: str, opensearch_ur
     vector = mapping["mappings"]["properties"]["chunks"]["properties"]["vector"]
     assert (answer["Status"], answer["PhysicalResourceId"]) == ("SUCCESS", index)
     assert vector["dimension"] == 16
+    control = DynamoDbControl(boto3.client("dynamodb"), os.environ["LEDGER_TABLE"])
+    assert control.read("default").index_uuid == OpenSearchAdmin(http).uuid(index)
 
 
 def test_other_dimensions_fail_the_deployment_in_words(index: str) -> None:

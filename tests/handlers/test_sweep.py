@@ -83,7 +83,9 @@ def _queue(sqs: Any, lane: str) -> str:
 
 
 def test_each_minute_what_is_due_is_sent(stage: Stage) -> None:
-    """R29: parked rows, and nothing else."""
+    """R29: parked rows, and nothing else; the index is looked at too."""
+    settings = {"articles-1": {"settings": {"index": {"uuid": "index-1"}}}}
+    stage.index.answers = [Answer(body=json.dumps(settings).encode())]
     parked = stage.put("parked", parked=True, next_attempt_ms=LONG_AGO_MS)
     stuck = stage.put("stuck", queued_ms=LONG_AGO_MS)
 
@@ -92,6 +94,9 @@ def test_each_minute_what_is_due_is_sent(stage: Stage) -> None:
     assert stage.documents("normal") == ["parked"]
     assert (stage.row(parked) or parked).progress.sent
     assert stage.row(stuck) == stuck
+    assert [(one.method, one.path) for one in stage.index.asked] == [
+        ("GET", "/articles-index/_settings")
+    ]
 
 
 def test_each_quarter_of_an_hour_the_rest_is_done(

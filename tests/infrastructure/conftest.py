@@ -1,4 +1,4 @@
-"""Each stage of cdk.json, synthesized once per test run, with the security scan's findings."""
+"""Each stage of the tests, synthesized once per test run, with the security scan's findings."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -7,28 +7,27 @@ from pathlib import Path
 
 import pytest
 
-from infrastructure.app import pipeline_app
-from infrastructure.function_code import PLACEHOLDER
 from local.provider.server import ModelServer
+from scripts.scan import cdk_nag
+from scripts.scan import synthesize as scanned
 from tests.infrastructure.deployment import Deployed, deployed_stage
 from tests.infrastructure.index_endpoint import index_endpoint
-from tests.infrastructure.security_scan import findings, scan
 from tests.infrastructure.synthesized import CONTEXT, Synthesized
 from tests.run_folder import made_once
 
 
 @pytest.fixture(scope="session")
 def synthesize(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Synthesized]:
-    """Return a function that synthesizes a stage of cdk.json at its first use."""
+    """Return a function that synthesizes a stage at its first use."""
 
     @cache
     def of(stage: str) -> Synthesized:
         def make(folder: Path) -> None:
-            scan(pipeline_app({**CONTEXT, "stage": stage}, code=PLACEHOLDER, outdir=folder))
+            scanned(folder, {**CONTEXT, "stage": stage})
 
         out = made_once(tmp_path_factory, f"stage-{stage}", make)
         path = out / f"embedq-{stage}.template.json"
-        return Synthesized(stage, path, json.loads(path.read_text()), findings(out))
+        return Synthesized(stage, path, json.loads(path.read_text()), tuple(cdk_nag(out)))
 
     return of
 
@@ -37,7 +36,7 @@ def synthesize(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Synt
 def synthesized(
     request: pytest.FixtureRequest, synthesize: Callable[[str], Synthesized]
 ) -> Synthesized:
-    """Return each stage of cdk.json in turn."""
+    """Return each stage in turn."""
     return synthesize(request.param)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
+from uuid import uuid4
 
 
 @dataclass
@@ -23,6 +24,7 @@ class IndexEndpoint:
         match method, path:
             case "PUT", [index]:
                 self.indexes[index] = json.loads(body)
+                self.indexes[index]["settings"]["index"]["uuid"] = uuid4().hex
                 self.aliases.update(dict.fromkeys(self.indexes[index]["aliases"], index))
                 return 200, {"acknowledged": True}
             case "PUT", [_, "_mapping"]:

@@ -1,12 +1,22 @@
-"""A synthesized stage as its tests see it: resources by type, references as plain text."""
+"""A synthesized stage as its tests see it: resources by type, references as plain text.
+
+The stages are the tests' own, so that the checkout's cdk.json may hold anything.
+"""
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from infrastructure.config.file import read_context
+from scripts.scan import Finding
+
 ROOT = Path(__file__).resolve().parents[2]
-CONTEXT: dict[str, Any] = json.loads((ROOT / "cdk.json").read_text())["context"]
+# What the cdk command of this version writes into a new cdk.json.
+FLAGS: dict[str, Any] = json.loads(
+    (ROOT / "node_modules/aws-cdk/lib/init-templates/.recommended-feature-flags.json").read_text()
+)
+CONTEXT: dict[str, Any] = {**FLAGS, **read_context(Path(__file__).with_name("cdk.json"))}
 
 Resource = dict[str, Any]
 
@@ -18,7 +28,7 @@ class Synthesized:
     stage: str
     path: Path
     template: dict[str, Any]
-    findings: tuple[str, ...]
+    findings: tuple[Finding, ...]  # of cdk-nag
 
     def resources(self, kind: str) -> dict[str, Resource]:
         """Return the resources of a CloudFormation type by logical id."""

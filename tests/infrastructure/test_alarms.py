@@ -85,6 +85,7 @@ def test_only_what_may_lose_a_document_is_critical(synthesized: Synthesized) -> 
             "BreakerOpen",
             "Errors",
             "IteratorAge",
+            "LostIndexes",
             "OnFailureDestinationDeliveredEventCount",
             "TasksExhausted",
             "TasksGivenUp",

@@ -11,8 +11,10 @@ import pytest
 
 import app
 from infrastructure.app import pipeline_app
+from infrastructure.config.file import read_context
 from infrastructure.function_code import PLACEHOLDER, NotBuiltError, zips
 from tests.infrastructure.synthesized import CONTEXT, ROOT
+from tests.this_machine.sitecustomize import MAY_READ
 
 
 def cdk_json(folder: Path, context: dict[str, Any]) -> Path:
@@ -75,7 +77,7 @@ def test_unknown_stage_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[
     """R01: `-c stage=` names a stage of the file."""
     assert app.main(cdk_json(tmp_path, {**CONTEXT, "stage": "live"})) == 1
     assert capsys.readouterr().err.splitlines()[-1] == (
-        'cdk.json: stages: "live" is no stage of this file: one of dev, prod, example'
+        'cdk.json: stages: "live" is no stage of this file: one of dev, prod, private, example'
     )
 
 
@@ -119,7 +121,9 @@ def test_same_input_gives_the_same_template(tmp_path: Path) -> None:
     assert templates[0] == templates[1]
 
 
-def test_synth_needs_no_credentials_no_network_and_no_node_on_the_path(tmp_path: Path) -> None:
+def test_synth_needs_no_credentials_no_network_and_no_node_on_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """R01: every stage of cdk.json, in an environment that has nothing to offer."""
     nowhere = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), "http://127.0.0.1:9")
     environment = {
@@ -140,8 +144,10 @@ def test_synth_needs_no_credentials_no_network_and_no_node_on_the_path(tmp_path:
     )
 
     assert done.returncode == 0, done.stderr
+    monkeypatch.setenv(MAY_READ, "true")
+    stages = sorted(read_context(ROOT / "cdk.json")["stages"])
     assert sorted(path.name for path in tmp_path.glob("*.template.json")) == [
-        f"embedq-{stage}.template.json" for stage in sorted(CONTEXT["stages"])
+        f"embedq-{stage}.template.json" for stage in stages
     ]
 
 

@@ -14,6 +14,7 @@ from functions.core.settings import (
     EnqueueSettings,
     Environment,
     IndexSetupSettings,
+    QuerySettings,
     SweepSettings,
 )
 from infrastructure.app import pipeline_app
@@ -27,6 +28,7 @@ SETTINGS: dict[str, type[Environment]] = {
     "index_setup": IndexSetupSettings,
     "sweep": SweepSettings,
     "breaker": BreakerFunctionSettings,
+    "query": QuerySettings,
 }
 
 

@@ -19,7 +19,9 @@ HEALTH = {
     ("embed", "TasksCompleted"),
     ("embed", "TasksFailed"),
     ("embed", "TasksGivenUp"),
+    ("enqueue", "ControlUnreadable"),
     ("sweep", "ControlUnreadable"),
+    ("sweep", "LostIndexes"),
     ("sweep", "StuckDocuments"),
     ("sweep", "TasksExhausted"),
 }
@@ -93,6 +95,13 @@ def test_dimensions_are_those_that_the_functions_write(
 def test_an_open_breaker_alarms_at_once(synthesized: Synthesized) -> None:
     """R25, R61: one of many targets is enough."""
     alarm = only(synthesized, "BreakerOpen")
+
+    assert (alarm["Statistic"], alarm["Threshold"], alarm["EvaluationPeriods"]) == ("Maximum", 0, 1)
+
+
+def test_a_lost_index_alarms_at_once(synthesized: Synthesized) -> None:
+    """R61: one of many targets is enough; a replaced index is seen once only."""
+    alarm = only(synthesized, "LostIndexes")
 
     assert (alarm["Statistic"], alarm["Threshold"], alarm["EvaluationPeriods"]) == ("Maximum", 0, 1)
 

@@ -24,6 +24,7 @@ def test_outputs_name_every_part_that_a_command_needs(synthesize: Any) -> None:
         "IndexEndpoint",
         "IndexSetupFunction",
         "LedgerTable",
+        "QueryFunction",
         "SourceArticlesMappingId",
         "SourceArticlesSettings",
         "SourceArticlesStreamArn",
@@ -76,5 +77,6 @@ def test_mapping_of_the_roles_is_printed_for_an_existing_domain(synthesize: Any)
         "TargetLargeEmbed",
         "Sweep",
         "IndexIndexSetup",
+        "Query",
     ]
     assert "IndexRole" not in synthesize("dev").template["Outputs"]

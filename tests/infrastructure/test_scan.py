@@ -1,38 +1,122 @@
-"""The template under the eyes of others: cdk-nag and cfn-lint."""
+"""The templates under the eyes of others: what cdk-nag and cfn-lint find has its reason."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
-import cfnlint  # type: ignore[import-untyped]
-from aws_cdk import App, Stack
+import pytest
+from aws_cdk import App, Stack, Validations
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sqs as sqs
+from cdk_nag import AwsSolutionsChecks
 
-from tests.infrastructure.security_scan import findings, scan
-from tests.infrastructure.synthesized import Synthesized
+from infrastructure.grants import allow
+from scripts import scan
+from scripts.scan import Accepted, Finding, accepted, cdk_nag, cfn_lint, unknown, unused
+from tests.infrastructure.synthesized import CONTEXT, Synthesized
 
-
-def test_security_scan_finds_nothing_that_is_not_accepted_with_a_reason(
-    synthesized: Synthesized,
-) -> None:
-    """R84: cdk-nag's AWS Solutions rules are clean."""
-    assert synthesized.findings == ()
+QUEUE = Finding("W1", "embedq-dev", "AWS::SQS::Queue/High1A2B")
 
 
-def test_security_scan_would_find_a_queue_without_tls(tmp_path: Path) -> None:
-    """R84: the scan that finds nothing is awake."""
+def test_scans_find_nothing_without_a_reason(synthesized: Synthesized) -> None:
+    """R01, R84: every finding of cdk-nag's AWS Solutions rules and of cfn-lint is accepted."""
+    found = [*synthesized.findings, *cfn_lint(synthesized.path.parent)]
+
+    assert unknown(found, accepted()) == []
+
+
+def test_every_reason_is_needed(synthesize: Callable[[str], Synthesized]) -> None:
+    """R84: a finding that is gone leaves the file too. Those of checkov are for `make check`."""
+    stages = [synthesize(stage) for stage in sorted(CONTEXT["stages"])]
+    found = [one for stage in stages for one in stage.findings]
+    found += cfn_lint(stages[0].path.parent)
+    known = [entry for entry in accepted() if not entry.rule.startswith("CKV")]
+
+    assert known
+    assert unused(found, known) == []
+
+
+def test_every_reason_is_written() -> None:
+    """R84: a sentence for each, and no rule at one place twice."""
+    entries = accepted()
+
+    assert all(entry.reason.endswith(".") for entry in entries)
+    assert len({(entry.rule, entry.at) for entry in entries}) == len(entries)
+
+
+def test_queue_without_tls_and_new_wildcard_are_found(tmp_path: Path) -> None:
+    """R84: the scan that finds nothing is awake; a grant with a wildcard needs a reason."""
     app = App(outdir=str(tmp_path))
-    sqs.Queue(Stack(app, "Careless"), "Queue")
+    stack = Stack(app, "Careless")
+    sqs.Queue(stack, "Queue")
+    role = iam.Role(stack, "Role", assumed_by=iam.AccountRootPrincipal())
+    allow(role, ["s3:GetObject"], ["arn:aws:s3:::bucket/*"])
+    Validations.of(app).add_plugins(AwsSolutionsChecks(app))
 
-    scan(app)
+    with pytest.raises(RuntimeError):
+        app.synth()
 
-    assert "AwsSolutions-SQS4 at Careless/Queue/Resource" in findings(tmp_path)
+    wildcard = "Role/DefaultPolicy/Resource Resource::arn:aws:s3:::bucket/*"
+    assert {
+        Finding("AwsSolutions-SQS4", "Careless", "Queue/Resource"),
+        Finding("AwsSolutions-IAM5", "Careless", wildcard),
+    } <= set(unknown(cdk_nag(tmp_path), accepted()))
 
 
-def test_template_is_valid_cloudformation(synthesized: Synthesized) -> None:
-    """R01: cfn-lint is clean."""
-    matches = cfnlint.lint(synthesized.path.read_text(), regions=["us-east-1", "eu-west-1"])
+def test_wrong_property_is_found(tmp_path: Path) -> None:
+    """R01: cfn-lint is awake, in every template of the folder."""
+    queue = {"Type": "AWS::SQS::Queue", "Properties": {"Colour": "red"}}
+    for name in ("one", "two"):
+        text = json.dumps({"Resources": {"Careless": queue}})
+        (tmp_path / f"{name}.template.json").write_text(text)
 
-    assert [str(match) for match in matches] == []
+    assert unknown(cfn_lint(tmp_path), accepted()) == [
+        Finding("E3002", name, "AWS::SQS::Queue/Careless") for name in ("one", "two")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "at", "covers"),
+    [
+        ("W1", "AWS::SQS::Queue/*", True),
+        ("W1", "AWS::SQS::Queue/Low*", False),
+        ("W2", "AWS::SQS::Queue/*", False),
+    ],
+)
+def test_reason_holds_for_its_rule_at_its_place(rule: str, at: str, covers: bool) -> None:
+    """R84: and for no other."""
+    entry = Accepted(rule, at, "It has one.")
+
+    assert unknown([QUEUE], [entry]) == ([] if covers else [QUEUE])
+    assert unused([QUEUE], [entry]) == ([] if covers else [entry])
+
+
+def test_star_of_a_wildcard_is_told_from_any_text() -> None:
+    """R84: a reason for one wildcard is none for all others."""
+    entry = Accepted("IAM5", "*/Resource Resource::[*]", "It has one.")
+    wildcard = Finding("IAM5", "embedq-dev", "Sweep/Role/Resource Resource::*")
+    other = Finding("IAM5", "embedq-dev", "Sweep/Role/Resource Resource::<Table.Arn>/index/*")
+
+    assert unknown([wildcard, other], [entry]) == [other]
+
+
+def test_finding_without_a_reason_and_reason_without_a_finding_are_errors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R84: each with what to do; the second only where everything is scanned."""
+    file = tmp_path / "findings.toml"
+    file.write_text('[[finding]]\nrule = "W2"\nat = "*"\nreason = "It has one."\n')
+    monkeypatch.setattr(scan, "FILE", file)
+    monkeypatch.setattr(scan, "ROOT", tmp_path)
+    new = "scan: W1 at embedq-dev: AWS::SQS::Queue/High1A2B: correct the cause, or give a reason"
+    old = "scan: W2 at *: found no more, take it out"
+
+    assert scan.report([QUEUE], is_all=False) == 1
+    assert capsys.readouterr().err == f"{new} in findings.toml\n"
+    assert scan.report([QUEUE], is_all=True) == 1
+    assert capsys.readouterr().err == f"{new} in findings.toml\n{old} of findings.toml\n"
+    file.write_text(file.read_text().replace("W2", "W1"))
+    assert scan.report([QUEUE], is_all=True) == 0
 
 
 def test_stack_is_bound_to_no_account_and_reports_nothing(

@@ -234,8 +234,7 @@ TABLE = "arn:aws:dynamodb:eu-west-1:123456789012:table/Articles"
         (
             ("opensearch", "endpoint"),
             "https://vpc-mine-abc123.eu-west-1.es.amazonaws.com",
-            "opensearch.endpoint: is inside a VPC, which the functions cannot reach:"
-            " a public endpoint, guarded by IAM",
+            "opensearch.domain_arn: is missing: the ARN of the domain behind the endpoint",
         ),
         (
             ("opensearch", "endpoint"),
@@ -246,7 +245,8 @@ TABLE = "arn:aws:dynamodb:eu-west-1:123456789012:table/Articles"
             ("removal",),
             "delete",
             'removal: "delete" is not allowed:'
-            " retain or destroy (what happens to data when the stack is deleted)",
+            " retain or destroy (what happens to data when the stack is deleted; tables of sources"
+            " stay)",
         ),
         (
             ("log_retention_days",),

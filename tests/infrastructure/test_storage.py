@@ -72,7 +72,11 @@ def test_data_stays_or_goes_with_the_stack_as_the_stage_says(
     )
     made = synthesize(stage)
     dead = [q for n, q in made.resources("AWS::SQS::Queue").items() if "DeadLetters" in n]
-    kept = {kind: [*made.resources(kind).values()] for kind in holders} | {"dead letters": dead}
+    tables = made.resources("AWS::DynamoDB::Table")
+    kept = {kind: [*made.resources(kind).values()] for kind in holders} | {
+        "dead letters": dead,
+        "AWS::DynamoDB::Table": [t for n, t in tables.items() if not n.startswith("Sources")],
+    }
     for kind, found in kept.items():
         assert {resource["DeletionPolicy"] for resource in found} == {policy}, kind
         if policy != "Delete":
@@ -125,9 +129,11 @@ def test_secret_is_made_empty(synthesize: Any) -> None:
 
 
 @pytest.mark.parametrize("stage", ["dev", "prod"])
-def test_source_table_is_kept_when_its_key_changes(synthesize: Any, stage: str) -> None:
-    """R02: another key makes another table; the user's items stay in the old one."""
+def test_source_table_is_never_deleted_by_the_stack(synthesize: Any, stage: str) -> None:
+    """R02: another key makes another table, another name of the source too; the items stay."""
     tables = synthesize(stage).resources("AWS::DynamoDB::Table")
     (source,) = [table for name, table in tables.items() if name.startswith("Sources")]
 
     assert source["UpdateReplacePolicy"] == "Retain"
+    assert source["DeletionPolicy"] == "RetainExceptOnCreate"
+    assert "DeletionProtectionEnabled" not in source["Properties"]

@@ -23,6 +23,12 @@ SECRET = _REGION.format("secretsmanager") + "secret:key-AbCdEf"
 KEY = _REGION.format("kms") + "key/0b0b2b6e-5a3c-4a3e-9b1f-000000000000"
 DOMAIN = _REGION.format("es") + "domain/mine"
 ENDPOINT = "https://search-mine-abc123.eu-west-1.es.amazonaws.com"
+VPC = {
+    "id": "vpc-01234567",
+    "subnets": ["subnet-01234567"],
+    "security_groups": ["sg-01234567"],
+    "endpoints": "exist",
+}
 SOURCE = "sources.articles"
 TARGET = "targets.default"
 LARGE = 10**12
@@ -72,6 +78,20 @@ VALUES: dict[str, list[Any]] = {
         "id", [], {}, {"id": "String"}, {"id": "s"}, {"id": None}, {"": "S"},
         {"a": "S", "b": "S", "c": "S"}, {"ä" * 128: "S"}, {"a\x00": "S"}, {"x" * 256: "S"},
     ],
+    f"{SOURCE}.chunk_prefix": ["no attribute", "{title", 1],
+    f"{TARGET}.document_prefix": ["x" * 65, None],
+    f"{TARGET}.document_extra_body": [
+        [], "input_type", None, {"model": "other"}, {"dimensions": 3, "input": []},
+    ],
+    f"{TARGET}.query_extra_body": [3, {"encoding_format": "float"}],
+    f"{TARGET}.headers": [
+        [], {"x-team": 3}, {"x team": "a"}, {"x-team": "a\nb"}, {"x-team": "ü"}, {"x-team": ""},
+        {"Authorization": "Bearer key"}, {"X-Api-Key": "key"}, {"Host": "example.com"},
+    ],
+    f"{TARGET}.encoding_format": ["base65", None, "Float"],
+    f"{TARGET}.send_dimensions": ["yes", 1],
+    f"{TARGET}.inputs_per_request": [0, 2049, "32"],
+    f"{TARGET}.max_bytes_per_token": [0, 33, "8", None],
     f"{SOURCE}.text": [
         "", "plain words", "{title", "title}", "{}", "{title!r}", "{title:>10}", "{title.name}",
         "{ title }", "{0}", "{tags[0]}", "{title }", "{body}\x00", "{body}\ud800", None, 7,
@@ -183,6 +203,18 @@ VALUES: dict[str, list[Any]] = {
         "https://vpc-mine-abc123.eu-west-1.es.amazonaws.com", ENDPOINT, 3,
     ],
     "opensearch.endpiont": ["https://search.example.com"],
+    "vpc": [
+        [], "vpc-0123456789abcdef0", {}, {**VPC, "id": "0123456789abcdef0"}, {**VPC, "subnet": []},
+        {**VPC, "id": "subnet-0123456789abcdef0"}, {**VPC, "subnets": []},
+        {**VPC, "subnets": ["sg-0123456789abcdef0"]}, {**VPC, "subnets": "subnet-01234567"},
+        {**VPC, "subnets": [f"subnet-{n:08x}" for n in range(17)]},
+        {**VPC, "subnets": ["subnet-01234567", "subnet-01234567"]},
+        {**VPC, "security_groups": []}, {**VPC, "security_groups": ["default"]},
+        {**VPC, "security_groups": ["SG-01234567"]}, {**VPC, "security_group": ["sg-01234567"]},
+        {**VPC, "endpoints": "made"}, {**VPC, "endpoints": "exists"}, {**VPC, "endpoints": True},
+        {**VPC, "endpoints": "make"}, {**VPC, "route_tables": ["rtb-01234567"]},
+        {**VPC, "endpoints": "make", "route_tables": ["subnet-01234567"]},
+    ],
     "opensearch.domain_arn": ["mine", f"{DOMAIN}/*", DOMAIN.replace("es", "s3"), f"{DOMAIN}\n"],
 }  # fmt: skip
 
@@ -207,6 +239,27 @@ DOMAIN_VALUES: dict[str, list[Any]] = {
 
 # What is right alone and wrong together.
 TOGETHER: list[Changes] = [
+    (("opensearch", {"domain": {"instance_type": "t3.medium.search"}}),
+     (f"{TARGET}.max_entry_mb", 11)),
+    (("opensearch", {"domain": {"instance_count": 2}}), ("vpc", VPC)),
+    (
+        ("opensearch", {"domain": {"instance_count": 3}}),
+        ("vpc", {**VPC, "subnets": ["subnet-01234567", "subnet-01234568"]}),
+    ),
+    (("opensearch", {"endpoint": ENDPOINT.replace("search-", "vpc-"), "domain_arn": DOMAIN}),),
+    (
+        (
+            "opensearch",
+            {
+                "domain": {
+                    "instance_type": "r7g.large.search",
+                    "instance_count": 12,
+                    "dedicated_masters": {"instance_type": "t3.small.search"},
+                }
+            },
+        ),
+    ),
+    (("opensearch", {"domain": {"instance_type": "c6g.large.search", "volume_gb": 257}}),),
     ((f"{SOURCE}.priority_attribute", "p"), (f"{SOURCE}.ordering", "sequential")),
     ((f"{SOURCE}.priority_attribute", "p"), (f"{SOURCE}.skip_attribute", "p")),
     ((f"{SOURCE}.type_attribute", None), (f"{TARGET}.retry.types", {"news": "quick"})),

@@ -1,7 +1,7 @@
 """An application that writes articles, on a pipeline that can be watched, failed and killed."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import settings
@@ -53,7 +53,10 @@ CHARGED = st.sampled_from(
 
 
 class WatchedLedger(MemoryLedger):
-    """Remembers every row as it was stored, and tells it at once."""
+    """Remembers every row as it was stored, and tells it at once.
+
+    A row that is written as it stands, after its end was announced again, is no new stage.
+    """
 
     def __init__(self, watch: Callable[[LedgerRow], None] = lambda _: None) -> None:
         super().__init__()
@@ -61,11 +64,18 @@ class WatchedLedger(MemoryLedger):
         self.watch = watch
 
     def write(self, rows: Sequence[LedgerRow]) -> Swapped:
+        before = dict(self.rows)
         swapped = super().write(rows)
-        self.history += swapped.stored.values()
+        self.history += [
+            row for key, row in swapped.stored.items() if not _is_same(before.get(key), row)
+        ]
         for row in swapped.stored.values():
             self.watch(row)
         return swapped
+
+
+def _is_same(before: LedgerRow | None, after: LedgerRow) -> bool:
+    return before is not None and replace(before, revision=after.revision) == after
 
 
 def failures_of(kinds: Sequence[FailureKind | None]) -> list[Failure | None]:

@@ -116,7 +116,7 @@ def shown(articles: Articles) -> dict[str, int]:
     """Return what `embedq stats` counts."""
     deployment: Any = SimpleNamespace(
         targets={"default": make_target()},
-        ledger=articles.ledger,
+        listed=articles.ledger.listed,
         count_searchable=lambda _: len(articles.searchable()),
         queues={"default": {}},
         count_dead_letters=lambda _: 0,

@@ -1,4 +1,4 @@
-"""The checkout as its tests see it: the files git tracks or would track."""
+"""The checkout as its tests see it: the files git tracks or would track, without cdk.json."""
 
 import subprocess
 from pathlib import Path
@@ -16,7 +16,8 @@ def files(pattern: str = "*") -> list[Path]:
         check=True,
     ).stdout
     paths = (ROOT / name for name in sorted(set(listing.split("\0"))) if name)
-    return [path for path in paths if path.is_file()]
+    # cdk.json is the user's own: whatever it holds is right.
+    return [path for path in paths if path.is_file() and path != ROOT / "cdk.json"]
 
 
 def texts(pattern: str = "*") -> dict[str, str]:

@@ -34,7 +34,7 @@ WRONG = [
     ("functions/sweep/replay.py", "from functions.enqueue.process import Enqueue"),
     ("functions/breaker/process.py", "import local.specs"),
     ("infrastructure/app.py", "from functions.adapters import sqs_tasks"),
-    ("infrastructure/stack.py", "from functions.embed import process"),
+    ("infrastructure/pipeline.py", "from functions.embed import process"),
     ("infrastructure/lanes.py", "import scripts.lock"),
     ("local/specs.py", "from ops.deployment import Deployment"),
     ("ops/dead_letters.py", "from local.memory import pipeline"),

@@ -9,12 +9,14 @@ import urllib.request
 import boto3
 import pytest
 
+from tests.repo.checkout import ROOT
 from tests.this_machine.sitecustomize import is_here
 
 # Reserved for documents: https://www.rfc-editor.org/rfc/rfc5737
 ELSEWHERE = "192.0.2.1"
 # By its text: a worker of pytest-xdist has the class twice, as it is itself a started Python.
 REFUSED = "a test may not reach"
+CDK_JSON = ROOT / "cdk.json"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "x.localhost", "0.0.0.0", ""])
@@ -60,6 +62,20 @@ def test_started_python_is_refused_too() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
     assert "BeyondThisMachineError" in done.stderr
+
+
+def test_cdk_json_of_the_checkout_is_not_read() -> None:
+    """R01: its stages are the user's: whatever they are changed to, no test breaks."""
+    for way in (lambda: CDK_JSON.read_text(), lambda: os.open(CDK_JSON, os.O_RDONLY)):
+        with pytest.raises(PermissionError, match="a test may not read"):
+            way()
+    code = "open('cdk.json')"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+    assert "UsersFileError" in done.stderr
 
 
 def test_other_programs_get_a_proxy_that_nothing_listens_on() -> None:

@@ -1,4 +1,7 @@
-"""One whole stack for the session: real engines, real functions, hashed vectors."""
+"""One whole stack for the session: real engines, real functions, hashed vectors.
+
+It runs a stage of several sources and targets; most tests see one of each.
+"""
 
 import tempfile
 from collections.abc import Iterator
@@ -10,8 +13,8 @@ import pytest
 from benchmarks.storm.tempo import with_target
 from local.specs import StackSpec
 from local.stack import LocalStack, local_stack
-from ops.stack import local_deployment
 from tests.stack.articles import Articles
+from tests.stack.own_stage import OWN, articles_only
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -31,6 +34,7 @@ def stack() -> Iterator[LocalStack]:
         with local_stack(
             Path(name),
             log=lambda _: None,
+            stage=OWN,
             vectors="hashed",
             in_memory=True,
             short_lived=True,
@@ -55,6 +59,6 @@ def _undisturbed(spec: StackSpec) -> StackSpec:
 @pytest.fixture
 def articles(stack: LocalStack) -> Iterator[Articles]:
     """Return the documents of the session's stack, with a provider in good health."""
-    found = Articles(local_deployment(stack.endpoint_url), stack.model_origin)
+    found = Articles(articles_only(stack.endpoint_url), stack.model_origin)
     yield found
     found.break_provider()

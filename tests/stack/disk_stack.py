@@ -10,12 +10,14 @@ from pathlib import Path
 from local import background
 from local.engines.records import Record, read_record
 from local.processes import ProcessId
-from ops.stack import local_deployment
+from local.stages import CHECKOUT
 from tests.stack.articles import Articles, until
+from tests.stack.own_stage import OWN, articles_only
 
 OWNER = "the stack itself"
 START_SECONDS = 300.0
 DAEMON = (sys.executable, "-m", "local.daemon")
+STAGE = (str(OWN.file), OWN.name)
 
 
 class DiskStack:
@@ -32,8 +34,8 @@ class DiskStack:
             state.unlink(missing_ok=True)
             with (self._folder / background.LOG).open("ab") as log:
                 self._process = subprocess.Popen(
-                    [*DAEMON, str(self._folder), "hashed", "--short-lived"],
-                    cwd=background.CHECKOUT,
+                    [*DAEMON, str(self._folder), "hashed", *STAGE, "--short-lived"],
+                    cwd=CHECKOUT,
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
@@ -41,7 +43,18 @@ class DiskStack:
             until(lambda: state.exists() or self._has_ended(), "the stack is up", START_SECONDS)
         assert not self._has_ended(), (self._folder / background.LOG).read_text()[-2000:]
         found = json.loads(state.read_text())
-        return Articles(local_deployment(found["endpoint_url"]), found["model_origin"])
+        return Articles(articles_only(found["endpoint_url"]), found["model_origin"])
+
+    def open_to_others(self) -> list[Path]:
+        """Return the files and folders of the stack that another user could read or enter."""
+        # Links lead to packages of the checkout, and to the data of an engine of another user.
+        inside = [path for path in self._folder.rglob("*") if not path.is_symlink()]
+        engines = [path.resolve() for path in (self._folder / background.ENGINES).iterdir()]
+        return [
+            path
+            for path in (self._folder, *inside, *engines)
+            if path.stat().st_mode & 0o077 and path.name != background.LOG
+        ]
 
     def kill(self, victim: str) -> None:
         """Kill the stack's process or one engine, and wait until no process of it is left."""

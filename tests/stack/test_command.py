@@ -1,16 +1,24 @@
 """The operator's view of the real stack: counted, searched, sent again, compared."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
+from functions.adapters.opensearch_http import OpenSearchError
 from functions.core.ledger_row import Status
 from local.stack import LocalStack
+from ops.forgetting import forget
 from ops.output import UsageError
 from ops.recovery import Recovered, recover
 from ops.searching import find
 from ops.statistics import stats
 from ops.verification import differences, verify
+from tests.builders import make_row
 from tests.stack.articles import Articles
 from tests.stack.mappings import disabled
+
+NOWHERE = "https://vpc-nowhere.invalid"
 
 
 def searchable(articles: Articles) -> int:
@@ -30,6 +38,44 @@ def test_statistics_count_what_can_be_found(articles: Articles) -> None:
     articles.wait(name, status=Status.DELETED)
 
     assert (counted, searchable(articles)) == (before + 1, before)
+
+
+def test_commands_need_no_way_to_the_index(articles: Articles) -> None:
+    """R40 R48: a function of the stack asks it, as for an index inside a VPC."""
+    name = articles.new_name()
+    articles.indexed(name, "a lighthouse keeper")
+    known = articles.deployment.outputs
+    outside = replace(articles.deployment, outputs={**known, "IndexEndpoint": NOWHERE})
+
+    hits = find(outside, "a lighthouse keeper")
+
+    assert name in [hit.document_id for hit in hits]
+    [target] = stats(outside).targets
+    assert target.searchable == searchable(articles)
+    assert differences(outside) == []
+
+
+def test_function_that_commands_ask_changes_nothing(articles: Articles) -> None:
+    """R84: a write, and another index, are refused."""
+    index, alias = articles.deployment.index, articles.deployment.target("default").index
+
+    for path in (f"{alias}/_delete_by_query", "other/_search"):
+        with pytest.raises(OpenSearchError, match=f"403 not_allowed: {path}"):
+            index.call("POST", path, {"query": {"match_all": {}}})
+
+
+def test_rows_of_a_target_that_is_gone_are_forgotten(articles: Articles, tmp_path: Path) -> None:
+    """R40: exported, then removed; the rows of others stay."""
+    name = articles.new_name()
+    articles.indexed(name, "hello")
+    former = make_row(target="former", revision=0)
+    articles.deployment.ledger.write([former])
+
+    answer = forget(articles.deployment, target="former", export=tmp_path / "rows", yes=True)
+
+    assert answer.rows == len((tmp_path / "rows").read_text().splitlines()) == 1
+    assert articles.deployment.ledger.read([former.row_key]) == {}
+    assert articles.row(name).status is Status.COMPLETED
 
 
 def test_purged_lane_is_recovered_from_the_ledger(articles: Articles, stack: LocalStack) -> None:

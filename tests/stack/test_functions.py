@@ -15,7 +15,7 @@ NOTICED_SECONDS = 120 + 30 + 60
 @pytest.mark.timeout(2 * NOTICED_SECONDS)
 def test_work_of_a_killed_function_is_done_again(articles: Articles, stack: LocalStack) -> None:
     """R31 R34 R81: its messages come back half a minute after the end of its time."""
-    [embed] = [found.name for found in stack.spec.functions if found.folder == "embed"]
+    embed = articles.deployment.outputs["TargetDefaultEmbedFunction"]
     articles.break_provider(Fault(FaultKind.LATENCY, seconds=60))
     name = articles.new_name()
     articles.put(name, "hello")

@@ -29,6 +29,14 @@ def disk_stack() -> Iterator[DiskStack]:
             found.down()
 
 
+def test_only_their_owner_reads_the_files_of_a_stack(disk_stack: DiskStack) -> None:
+    """R82: documents, vectors and logs, also where another user runs an engine."""
+    articles = disk_stack.up()
+    articles.indexed(articles.new_name(), "A text for no other user.")
+
+    assert disk_stack.open_to_others() == []
+
+
 @pytest.mark.parametrize("victim", [OWNER, "OpenSearch", "DynamoDB Local", "ElasticMQ"])
 def test_work_goes_on_after_a_kill(disk_stack: DiskStack, victim: str) -> None:
     """R31 R82: what was under way completes by itself, and the index equals the table."""

@@ -1,9 +1,12 @@
-"""Refuse connections beyond this machine, in this Python and in every Python that it starts.
+"""Refuse what no test may do, in this Python and in every Python that it starts.
+
+No connection beyond this machine, and no look at the checkout's cdk.json, which is its user's.
 
 Python imports a module of this name at its start when PYTHONPATH has its folder.
 """
 
 import ipaddress
+import os
 import socket
 import sys
 from typing import Any
@@ -11,14 +14,21 @@ from typing import Any
 LOCAL_NAMES = {"localhost", socket.gethostname()}
 # Events with an address beside the socket: https://docs.python.org/3/library/audit_events.html
 CONNECTING = {"socket.connect", "socket.sendto", "socket.sendmsg"}
+CDK_JSON = os.path.abspath(f"{__file__}/../../../cdk.json")  # noqa: PTH100 - pathlib loads slowly
+# Set by the tests of the file itself.
+MAY_READ = "EMBEDQ_TESTS_READ_CDK_JSON"
 
 
 class BeyondThisMachineError(ConnectionRefusedError):
     """A test asked for an address that is not this machine's."""
 
 
+class UsersFileError(PermissionError):
+    """A test asked for what the user of the checkout may change at will."""
+
+
 def refuse_others() -> None:
-    """Watch every connection from now on; there is no way back."""
+    """Watch every connection and file from now on; there is no way back."""
     sys.addaudithook(_check)
 
 
@@ -37,6 +47,9 @@ def is_here(host: object) -> bool:
 
 
 def _check(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "open":
+        _check_file(arguments[0])
+        return
     if event in CONNECTING:
         address = arguments[1]
         # The address of a Unix socket is a path; a connected socket sends without an address.
@@ -47,6 +60,17 @@ def _check(event: str, arguments: tuple[Any, ...]) -> None:
         return
     if not is_here(host):
         raise BeyondThisMachineError(f"a test may not reach {host}: only this machine")
+
+
+def _check_file(path: object) -> None:
+    name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else ""
+    if (
+        isinstance(name, str)
+        and name.endswith("cdk.json")
+        and os.path.abspath(name) == CDK_JSON  # noqa: PTH100 - as above
+        and MAY_READ not in os.environ
+    ):
+        raise UsersFileError("a test may not read cdk.json: bring a stage of your own")
 
 
 if __name__ == "sitecustomize":

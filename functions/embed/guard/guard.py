@@ -61,12 +61,23 @@ class Guard:
 
     def _begin(self, seconds_left: SecondsLeft) -> None:
         self._shared.begin_run()
+        self._index_uuid: str | None = None
         self.tally = Tally(self._shared, self._target.breaker, self._clock)
         self._waiting = Waiting(seconds_left, self._wait)
 
     def enter_index(self) -> None:
         """Wait until the index may be asked, or raise."""
         self._wait_for_breaker(Part.INDEX, least_seconds=0.0)
+        if self._index_uuid is None:
+            self._index_uuid = self._shared.known.index_uuid
+
+    @property
+    def index_uuid(self) -> str:
+        """Return the UUID of the index, as it was known before this run's first request to it.
+
+        So what is written to a newer index meanwhile only counts as written to an older one.
+        """
+        return self._index_uuid or ""
 
     def enter_provider(self, tokens: int, timeout_seconds: float) -> float:
         """Wait until a request may be sent, or raise; return the timeout that is left for it."""

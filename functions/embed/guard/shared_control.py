@@ -102,12 +102,10 @@ class SharedControl:
         """Open a breaker, unless another worker or a person was faster."""
         at = Timing(self._clock(), self._target.breaker, self._jitter())
         after = opened(before, at, reason=reason[:REASON_CHARACTERS])
-        won = False
         with self._reaching():
-            won = self._store.swap(self._target.name, part, before, after)
+            if self._store.swap(self._target.name, part, before, after):
+                log_transition(self._telemetry, self._target.name, part, after)
         self.forget()
-        if won:
-            log_transition(self._telemetry, self._target.name, part, after)
 
     @contextmanager
     def _reaching(self) -> "Iterator[None]":

@@ -30,7 +30,7 @@ class Tally:
         """Count a part that did its work, or refused it for what was in it."""
         self._successes[part] += 1
 
-    def failed(self, part: Part, failure: Failure, *, seconds: float = 0.0) -> None:
+    def failed(self, part: Part, failure: Failure, *, seconds: float) -> None:
         """Count a part that failed, and how long that took."""
         self._failures[part] += 1
         self._slots[part] += max(1, ceil(seconds / self._slot_seconds))

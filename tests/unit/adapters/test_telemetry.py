@@ -63,7 +63,13 @@ def test_event_is_one_line_with_its_fields_and_no_others(
 
 LEVELS = {
     # What a person has to look at.
-    "ERROR": ["breaker_opened", "sweep_job_failed", "task_exhausted", "task_given_up"],
+    "ERROR": [
+        "breaker_opened",
+        "index_lost",
+        "sweep_job_failed",
+        "task_exhausted",
+        "task_given_up",
+    ],
     # What is tried again by itself, or was kept out.
     "WARNING": [
         "announcement_failed",
@@ -76,6 +82,7 @@ LEVELS = {
         "cooldown_started",
         "failure_bulk",
         "failure_isolated",
+        "index_not_seen",
         "ledger_failed",
         "message_malformed",
         "message_not_hidden",

@@ -14,6 +14,7 @@ from benchmarks.storm.weather import PROVIDER_FAULTS, Outage
 from functions.core.lane import PRIORITIES, Lane
 from functions.core.settings import SourceSettings
 from local.provider.request import count_tokens
+from tests.builders import make_target
 
 SOURCE = SourceSettings(
     name="articles",
@@ -43,7 +44,7 @@ def content(*paragraphs: int, author: str = "ada") -> Content:
 
 def cost_of(operations: Sequence[Operation]) -> int:
     """Return the tokens that these writes need."""
-    return tokens_of(texts_needed(operations, SOURCE, chunk_tokens=400))
+    return tokens_of(texts_needed(operations, SOURCE, make_target()))
 
 
 @settings(max_examples=20, deadline=None)

@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
-from functions.core.document import Document, Unusable, content_hash, read_document
+from functions.core.document import (
+    Document,
+    Unusable,
+    chunk_hash,
+    content_hash,
+    read_document,
+)
 from tests.builders import make_source, make_target
 
 AB = [("a", 1), ("b", 2)]
@@ -151,9 +157,21 @@ def test_hash_does_not_depend_on_the_order_of_metadata() -> None:
         (Document("x", "document"), {"model": "other"}),
         (Document("x", "document"), {"dimensions": 8}),
         (Document("x", "document"), {"chunk_tokens": 100}),
+        (Document("x", "document"), {"max_bytes_per_token": 1}),
+        (Document("x", "document"), {"document_extra_body": {"task": "passage"}}),
         (Unusable("x"), {}),
     ],
-    ids=["text", "type", "metadata", "model", "dimensions", "chunking", "unusable"],
+    ids=[
+        "text",
+        "type",
+        "metadata",
+        "model",
+        "dimensions",
+        "chunking",
+        "bytes",
+        "body",
+        "unusable",
+    ],
 )
 def test_hash_tells_all_that_the_index_shows(other: tuple[Document, dict[str, Any]]) -> None:
     """R06: text, type, metadata, model, dimensions and chunking each count."""
@@ -162,3 +180,12 @@ def test_hash_tells_all_that_the_index_shows(other: tuple[Document, dict[str, An
 
     assert content_hash(Document("x", "document"), make_target()) == same
     assert content_hash(content, make_target(**target)) != same
+
+
+def test_vector_of_another_request_is_not_taken_for_this_one() -> None:
+    """R06 R17: what a request says besides the text decides its vector."""
+    one, other = ({"task": name} for name in ("passage", "query"))
+
+    hashes = {chunk_hash("x", make_target(document_extra_body=body)) for body in ({}, one, other)}
+
+    assert len(hashes) == 3

@@ -61,7 +61,7 @@ def test_ids_of_the_longest_key_fit_every_limit() -> None:
     assert len(row_key("default", "articles", LONG).encode()) <= 2048
     assert len(entry_id("articles", LONG).encode()) <= 512
     assert len(message_group("articles", LONG)) <= 128
-    assert len(deduplication_id(row_key("default", "articles", LONG), 1)) <= 128
+    assert len(deduplication_id(row_key("default", "articles", LONG), 1, "copy")) <= 128
 
 
 @pytest.mark.parametrize(("more", "is_plain"), [(0, True), (1, False)])
@@ -99,4 +99,4 @@ def test_each_version_is_another_task() -> None:
     """R04: A -> B -> A has three deduplication ids."""
     row = row_key("default", "articles", DocumentId("a"))
 
-    assert len({deduplication_id(row, version) for version in (1, 2, 3)}) == 3
+    assert len({deduplication_id(row, version, "") for version in (1, 2, 3)}) == 3

@@ -202,7 +202,9 @@ def test_free_retry_waits_longer_each_time(waits: int, step: Step) -> None:
 def test_backoff_is_spread_by_the_share_of_its_policy() -> None:
     """R20: documents that failed together do not come back together."""
     settings = RetrySettings(default=RetryPolicy(base_seconds=10, jitter=0.4))
+    full = next_step(TRANSIENT, FIRST, settings, document_type="note", now_ms=NOW_MS)
 
+    assert full == RetryAfter(10.0)
     assert step_after(TRANSIENT, settings, jitter=0.5) == RetryAfter(8.0)
 
 

@@ -31,8 +31,9 @@ class OvertakenLedger(MemoryLedger):
         return stored
 
     def write(self, rows: Sequence[LedgerRow]) -> Swapped:
-        other, self.other = self.other, None
-        if other is not None:
+        other = self.other
+        if rows and other is not None:
+            self.other = None
             for row in rows:
                 changed = other(self.rows[row.row_key])
                 if changed is None:
@@ -71,6 +72,7 @@ class Steps:
             jitter=lambda: 0.0,
             retry=RETRY,
             model="m",
+            index_uuid=lambda: "index-1",
             is_failing=lambda: False,
         )
 

@@ -103,6 +103,7 @@ def test_task_newer_than_its_row_is_worked(status: Status) -> None:
         # One that no run has recorded: a poller, a throttle, or a run that crashed at once.
         (make_row(message_id="message-1", receive_count=2), {"receive_count": 4}, GROUP),
         (make_row(), {"receive_count": 2}, GROUP),
+        (make_row(message_id="before", receive_count=3), {"receive_count": 2}, GROUP),
         (make_row(quarantine=ALONE), {"receive_count": 2}, ALONE),
         # A run has begun with it, and has not recorded an outcome.
         (in_work(), {"receive_count": 2}, GROUP),

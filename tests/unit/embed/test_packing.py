@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.embed.packing import LARGEST_SHARING_TOKENS, Past, Piece, halves, pack
+from functions.embed.packing import (
+    LARGEST_SHARING_TOKENS,
+    OWN_REQUEST_TOKENS,
+    Past,
+    Piece,
+    halves,
+    pack,
+)
 
 INPUTS = 2048
 PIECES = st.lists(st.tuples(st.integers(1, 8192), st.integers(0, 5)), max_size=200).map(
@@ -36,9 +43,11 @@ def test_no_two_neighbours_would_fit_into_one(pieces: list[Piece], limit: int) -
         sizes[piece.document] += piece.tokens
     for one, other in pairwise(requests):
         may_share = sizes[one[0].document] <= LARGEST_SHARING_TOKENS
-        is_same = one[0].document == other[0].document
-        if is_same or (may_share and sizes[other[0].document] <= LARGEST_SHARING_TOKENS):
-            assert sum(piece.tokens for piece in [*one, other[0]]) > limit
+        tokens = sum(piece.tokens for piece in [*one, other[0]])
+        if may_share and sizes[other[0].document] <= LARGEST_SHARING_TOKENS:
+            assert tokens > limit
+        elif one[0].document == other[0].document:
+            assert tokens > min(limit, OWN_REQUEST_TOKENS)
 
 
 def _packed(*pieces: Piece, max_tokens: int = 300_000) -> list[list[str]]:
@@ -48,14 +57,16 @@ def _packed(*pieces: Piece, max_tokens: int = 300_000) -> list[list[str]]:
 
 def test_small_documents_wait_for_no_large_one() -> None:
     """R09 R22: they come first, and share no request with it."""
-    large = [Piece(f"large {n}", "x", 8000, 1) for n in range(2)]
-    huge = [Piece("huge", "x", 90_000, 2)]
-    small = [Piece(f"small {n}", "x", 100, 3 + n) for n in range(2)]
+    large = [Piece(f"large {n}", "x", LARGEST_SHARING_TOKENS // 2 + n, 1) for n in range(2)]
+    huge = [Piece(f"huge {n}", "x", 8000, 2) for n in range(5)]
+    small = [Piece("small", "x", 100, 3), Piece("middle", "x", LARGEST_SHARING_TOKENS, 4)]
 
     assert _packed(*huge, *large, *small) == [
-        ["small 0", "small 1"],
+        ["small", "middle"],
         ["large 0", "large 1"],
-        ["huge"],
+        ["huge 0", "huge 1"],
+        ["huge 2", "huge 3"],
+        ["huge 4"],
     ]
 
 
@@ -82,9 +93,11 @@ def test_requests_that_are_throttled_again_and_again_become_smaller(
     assert len(_packed(*pieces)) == requests
 
 
-def test_request_is_filled_to_its_last_token() -> None:
-    """R09: the first one as well as those after it."""
-    pieces = [Piece(str(number), "x", 50, number) for number in range(5)]
+@pytest.mark.parametrize("is_isolated", [False, True])
+def test_request_is_filled_to_its_last_token(is_isolated: bool) -> None:
+    """R09: the first one as well as those after it, and those of one document alone."""
+    past = Past(has_failed_often=is_isolated)
+    pieces = [Piece(str(n), "x", 50, 0 if is_isolated else n, past) for n in range(5)]
 
     assert [len(request) for request in _packed(*pieces, max_tokens=100)] == [2, 2, 1]
 

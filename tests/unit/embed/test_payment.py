@@ -59,7 +59,9 @@ def prepared(name: str, *texts: str, **row: Any) -> Prepared:
     """Prepare a document whose chunks have their texts as hashes."""
     task = make_task(document_id=DocumentId(name))
     job = Job(make_message(task), task, changed(make_row(task=task), **row))
-    return Prepared(job, Document("".join(texts), "article"), f"hash of {name}", texts, texts)
+    return Prepared(
+        job, Document("".join(texts), "article"), f"hash of {name}", texts, texts, texts
+    )
 
 
 def indexed(name: str, *texts: str) -> Entry:
@@ -89,6 +91,29 @@ def test_timeout_is_as_long_as_the_most_patient_document_needs() -> None:
     till.payment.pay([prepared("a", "x", errors=(timeout,), attempts=1), prepared("b", "y")], TIME)
 
     assert till.embedder.timeout_seconds == pytest.approx(30.0, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("past", "is_isolated"),
+    [
+        ({"provider_failures": 1, "attempts": 1}, False),
+        ({"provider_failures": 2, "attempts": 2}, True),
+        ({"provider_failures": 1, "attempts": 3}, False),
+        ({"provider_failures": 1, "attempts": 4}, True),
+        ({"provider_failures": 0, "attempts": 4}, False),
+        ({"throttles": 2}, False),
+        ({"throttles": 3}, True),
+    ],
+)
+def test_document_that_may_be_the_cause_has_requests_of_its_own(
+    past: dict[str, int], is_isolated: bool
+) -> None:
+    """R35: after two failures, or after one on the last of five attempts, or three throttles."""
+    till = Till()
+
+    till.payment.pay([prepared("a", "x", max_attempts=5, **past), prepared("b", "y")], TIME)
+
+    assert till.embedder.requests == ([["y"], ["x"]] if is_isolated else [["x", "y"]])
 
 
 def test_requests_are_smaller_while_most_of_them_fail() -> None:

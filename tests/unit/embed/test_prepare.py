@@ -6,6 +6,7 @@ from functions.core.document import Document, Unusable, chunk_hash, content_hash
 from functions.core.entry import Tombstone
 from functions.core.failure import Failure, FailureKind
 from functions.core.identity import DocumentId
+from functions.embed.chunking import split
 from functions.embed.ending import Failed
 from functions.embed.job import Job, Prepared
 from functions.embed.payment import Paid
@@ -47,8 +48,58 @@ def test_document_is_split_with_its_hashes() -> None:
     made = split_document(JOB, document, TARGET)
 
     assert made == Prepared(
-        JOB, document, content_hash(document, TARGET), ("hello",), (chunk_hash("hello", TARGET),)
+        JOB,
+        document,
+        content_hash(document, TARGET),
+        ("hello",),
+        ("hello",),
+        (chunk_hash("hello", TARGET),),
     )
+
+
+def test_prefixes_are_embedded_with_every_chunk_and_not_shown() -> None:
+    """R11: a late chunk is found by its title; one that begins with it has it once."""
+    target = TARGET.model_copy(update={"document_prefix": "passage: "})
+    text = "The title\n\n" + "\n\n".join(f"Paragraph {n} of many words. " * 5 for n in range(9))
+    document = Document(text, "document", chunk_prefix="The title\n\n")
+
+    made = split_document(JOB, document, target)
+
+    assert isinstance(made, Prepared)
+    assert len(made.texts) > 4
+    assert made.inputs == (
+        f"passage: {made.texts[0]}",
+        *(f"passage: The title\n\n{one}" for one in made.texts[1:]),
+    )
+    assert "".join(made.texts).count("The title") == 1
+    assert made.hashes == tuple(chunk_hash(one, target) for one in made.inputs)
+    assert all(len(split(one, max_tokens=60)) == 1 for one in made.inputs)
+
+
+def test_text_of_signs_is_cut_by_its_bytes_with_its_prefix() -> None:
+    """R16: with one byte a token, a chunk fits whatever the model's vocabulary is."""
+    target = TARGET.model_copy(update={"max_bytes_per_token": 1, "document_prefix": "passage: "})
+    document = Document("=" * 900, "document", chunk_prefix="== == ==\n")
+
+    made = split_document(JOB, document, target)
+
+    assert isinstance(made, Prepared)
+    assert "".join(made.texts) == document.text
+    assert max(len(one.encode()) for one in made.inputs) <= target.chunk_tokens
+
+
+@pytest.mark.parametrize("chunk_tokens", [16, 60, 400])
+def test_long_prefix_is_cut_to_half_a_chunk(chunk_tokens: int) -> None:
+    """R11: most of what is embedded is the text."""
+    target = TARGET.model_copy(update={"chunk_tokens": chunk_tokens})
+    document = Document("word " * 2000, "document", chunk_prefix="endless title " * 1000)
+
+    made = split_document(JOB, document, target)
+
+    assert isinstance(made, Prepared)
+    for one in made.inputs:
+        assert len(split(one, max_tokens=chunk_tokens)) == 1
+        assert one.startswith("endless title endless title")
 
 
 @pytest.mark.parametrize(
@@ -82,7 +133,7 @@ def test_document_above_a_limit_fails_before_it_is_paid(
 
 def test_size_of_an_entry_is_estimated_from_chunks_and_text() -> None:
     """R12: 13 bytes a number, 120 a chunk, and the text twice as UTF-8."""
-    assert entry_bytes(2, "aé", 10) == 2 * (10 * 13 + 120) + 2 * 3
+    assert entry_bytes(2, Document("aé", "document"), 10) == 2 * (10 * 13 + 120) + 2 * 3
 
 
 MB = 1_000_000
@@ -102,18 +153,18 @@ def test_parcels_fit_one_bulk_body(sizes: list[int], expected: list[list[int]]) 
     """R12: of eight megabytes; one that is larger goes alone."""
 
     def paid(megabytes: int) -> Paid:
-        rest = megabytes * MB - entry_bytes(2, "", 1)
+        rest = megabytes * MB - entry_bytes(2, Document("", "document"), 1)
         return Paid(Prepared(JOB, Document("x" * (rest // 2), "document"), "", *TWO_CHUNKS), {}, 0)
 
     def size(one: Paid) -> int:
-        return entry_bytes(2, one.prepared.document.text, 1) // MB
+        return entry_bytes(2, one.prepared.document, 1) // MB
 
     found = parcels([paid(megabytes) for megabytes in sizes], dimensions=1)
 
     assert [[size(one) for one in parcel] for parcel in found] == expected
 
 
-TWO_CHUNKS = (("", ""), ("", ""))
+TWO_CHUNKS = (("", ""),) * 3
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from functions.core.entry import Entry, Tombstone, WriteResult
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import DocumentId, EntryId
+from functions.core.ports import Embedded
 from functions.embed.probe import probe
 from local.memory.index import HashedEmbedder, MemoryIndex
 from tests.builders import NOW_MS
@@ -49,6 +50,35 @@ def test_probe_may_be_sent_again_at_the_same_time() -> None:
     ]
 
     assert answers == [{"index": None}] * 2
+
+
+def test_index_that_refreshes_late_is_healthy() -> None:
+    """R25: a probe need not be found, so it does not wait for that."""
+
+    class Late(MemoryIndex):
+        def write(
+            self, entries: Sequence[Entry | Tombstone], *, searchable_now: bool
+        ) -> dict[EntryId, WriteResult]:
+            if searchable_now:
+                raise FailureError(Failure(FailureKind.INDEX_UNAVAILABLE, "timed out"))
+            return super().write(entries, searchable_now=searchable_now)
+
+    answer = probe(["index"], embedder=HashedEmbedder(16), index=Late(16), clock=lambda: NOW_MS)
+
+    assert answer == {"index": None}
+
+
+def test_answer_without_a_vector_is_a_failure() -> None:
+    """R25: a provider that answers with something else does not work again."""
+
+    class Wrong(HashedEmbedder):
+        def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+            super().embed(texts, timeout_seconds=timeout_seconds)
+            return Embedded([Failure(FailureKind.PROVIDER_ERROR, "3 numbers, not 16")], 1)
+
+    answer = probe(["provider"], embedder=Wrong(16), index=MemoryIndex(16), clock=lambda: NOW_MS)
+
+    assert answer == {"provider": "provider_error: 3 numbers, not 16"}
 
 
 @pytest.mark.parametrize(

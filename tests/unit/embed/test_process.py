@@ -14,7 +14,7 @@ from functions.core.transitions import CONFIRM_MS
 from functions.embed import process
 from local.memory.index import HashedEmbedder, MemoryIndex
 from local.memory.ledger import MemoryLedger, MemoryStash
-from local.memory.pipeline import MemoryPipeline
+from local.memory.pipeline import RUN_SECONDS, MemoryPipeline
 from local.memory.queues import MemoryQueues
 from local.memory.runtime import MemoryTelemetry
 from local.memory.table import MemorySource
@@ -128,13 +128,14 @@ def test_defect_is_named_in_the_row() -> None:
 
 
 def test_each_document_of_a_mixed_batch_ends_by_itself() -> None:
-    """R10 R24: deleted, invalid, too long and good ones in one run."""
+    """R10 R24: deleted, invalid, good and too long ones in one run."""
     batch = Batch(MemoryStash, "write", STORE_DOWN, max_chunks=1, chunk_tokens=60)
     table = batch.pipeline.tables["articles"]
     table.put({"id": "d", "body": "good"})
+    table.put({"id": "e", "body": "word " * 300})
     batch.pipeline.deliver_new()
     # What has changed since is read by the run, before its own changes come.
-    first, second, third, _ = table.items
+    first, second, third, *_ = table.items
     del table.items[first]
     table.items[second] |= {"body": {"M": {}}}
     table.items[third] |= {"body": {"S": "word " * 200}}
@@ -147,31 +148,44 @@ def test_each_document_of_a_mixed_batch_ends_by_itself() -> None:
         "b": Status.FAILED,
         "c": Status.FAILED,
         "d": Status.COMPLETED,
+        "e": Status.FAILED,
     }
 
 
-def test_load_of_a_run_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """R09: by its chunks, so that a run has a known size in memory."""
-    monkeypatch.setattr(process, "LOAD_CHUNKS", 2)
+@pytest.mark.parametrize(
+    ("name", "limit", "requests"),
+    [
+        ("LOAD_CHUNKS", 2, [2, 1]),
+        ("LOAD_CHUNKS", 3, [3]),
+        ("LARGEST_SHARING_TOKENS", 399, [1, 1, 1]),
+        ("LARGEST_SHARING_TOKENS", 400, [3]),
+    ],
+)
+def test_load_of_a_run_is_bounded(
+    monkeypatch: pytest.MonkeyPatch, name: str, limit: int, requests: list[int]
+) -> None:
+    """R09 R35: by its chunks, of 400 tokens each; a large document is a load by itself."""
+    monkeypatch.setattr(process, name, limit)
     batch = Batch(MemoryStash, "write", STORE_DOWN)
 
     batch.run()
 
     embedder = batch.pipeline.embedders["default"]
     assert isinstance(embedder, HashedEmbedder)
-    assert [len(texts) for texts in embedder.requests] == [2, 1]
+    assert [len(texts) for texts in embedder.requests] == requests
 
 
 @pytest.mark.parametrize("method", ["read", "write"])
 def test_round_without_a_ledger_leaves_everything_as_it_was(method: str) -> None:
-    """R31: nothing is paid, and no attempt is spent."""
+    """R31: nothing is paid, no attempt is spent, and no message is acknowledged."""
     batch = Batch(MemoryLedger, method, STORE_DOWN)
+    batch.pipeline.queues.put("default/normal", "not ours", group=None, deduplication_id=None)
     before = list(batch.pipeline.ledger.rows.values())
 
     assert batch.run() == before
     assert "round_failed" in batch.events()
     assert batch.pipeline.telemetry.metrics["ProviderRequests"] == 0
-    assert batch.pipeline.queues.depth("default/normal") == 3
+    assert batch.pipeline.queues.depth("default/normal") == 4
 
 
 def test_vectors_that_do_not_reach_the_index_are_stashed() -> None:
@@ -220,6 +234,23 @@ def test_run_without_time_hands_its_messages_back() -> None:
 
     assert batch.run_out_of_time() == before
     assert batch.pipeline.queues.depth("default/normal") == 3
+
+
+def test_documents_are_not_split_without_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R31: a table that answers late leaves them as they are, also one that is too long."""
+    batch = Batch(MemoryStash, "write", STORE_DOWN, max_chunks=1, chunk_tokens=16)
+    table = batch.pipeline.tables["articles"]
+    table.put({"id": "a", "body": "word " * 200})
+    batch.pipeline.deliver_new()
+    read = MemorySource.read
+
+    def late(self: MemorySource, *given: Any) -> Any:
+        batch.pipeline.clock.advance(RUN_SECONDS)
+        return read(self, *given)
+
+    monkeypatch.setattr(MemorySource, "read", late)
+
+    assert {(row.status, row.errors) for row in batch.run()} == {(Status.PENDING, ())}
 
 
 def test_task_that_no_run_has_time_for_is_parked_before_sqs_gives_it_up() -> None:
@@ -354,7 +385,7 @@ def test_delete_of_a_document_that_exists_again_is_moved_to_be_embedded() -> Non
 
     row = batch.pipeline.row("a", source="articles")
     assert row is not None
-    assert (row.status, row.task.lane) == (Status.PENDING, Lane.NORMAL)
+    assert (row.status, row.task.lane, row.progress.sent) == (Status.PENDING, Lane.NORMAL, True)
     assert batch.pipeline.queues.depth("default/delete") == 0
     assert batch.pipeline.telemetry.metrics["ProviderRequests"] == paid
     assert {row.status for row in batch.run()} == {Status.COMPLETED}

@@ -9,7 +9,7 @@ from functions.core.ledger_row import LedgerRow, Quarantine, Status
 from functions.core.ports import Message
 from functions.embed.admit import Verdict
 from functions.embed.job import Job, Received, Returned
-from functions.embed.receive import ROUND_DOCUMENTS, Admitted
+from functions.embed.receive import AHEAD_MS, ROUND_DOCUMENTS, Admitted
 from functions.embed.run_time import RunTime
 from tests.builders import NOW_MS, changed, make_message, make_row, make_task
 from tests.unit.embed.steps import RETRY, OvertakenLedger, Steps
@@ -36,16 +36,20 @@ def put(steps: Steps, **changes: Any) -> LedgerRow:
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("body", "reason"),
     [
-        "not json",
-        "{}",
-        make_task(target="other").to_json(),
-        make_task(source="other").to_json(),
+        ("not json", "the body: Invalid JSON"),
+        ("{}", "target: Field required"),
+        (make_task(target="other").to_json(), "it is for target other and source articles, not"),
+        (make_task(source="other").to_json(), "it is for target default and source other, not"),
+        (
+            make_task(version=NOW_MS + AHEAD_MS + 1).to_json(),
+            "its version is more than a day ahead of the clock",
+        ),
     ],
-    ids=["no json", "no task", "of another target", "of another source"],
+    ids=["no json", "no task", "of another target", "of another source", "of the future"],
 )
-def test_message_that_is_not_ours_goes_back_to_be_moved_by_sqs(body: str) -> None:
+def test_message_that_is_not_ours_goes_back_to_be_moved_by_sqs(body: str, reason: str) -> None:
     """R24: never worked, logged once, and kept for a person."""
     steps = Steps()
     first = make_message(body=body, message_id="first")
@@ -56,15 +60,16 @@ def test_message_that_is_not_ours_goes_back_to_be_moved_by_sqs(body: str) -> Non
     assert (tasks, returned) == ([], [Returned(first, 0), Returned(second, 0)])
     [(event, logged)] = steps.telemetry.events
     assert (event, logged["message_id"]) == ("message_malformed", "first")
-    assert logged["reason"] != "None"
+    assert logged["reason"].startswith(reason)
     assert steps.telemetry.metrics["MessagesMalformed"] == 1
 
 
 def test_task_of_ours_is_parsed() -> None:
-    """R03: target and source are those of this function."""
-    message = make_message()
+    """R03: target and source are those of this function, and a clock may be a day ahead."""
+    task = make_task(version=NOW_MS + AHEAD_MS)
+    message = make_message(task)
 
-    assert Steps().receive.parse([message]) == ([Received(message, make_task())], [])
+    assert Steps().receive.parse([message]) == ([Received(message, task)], [])
 
 
 def test_newest_message_of_each_document_is_kept() -> None:
@@ -272,3 +277,15 @@ def test_task_comes_again_if_the_end_that_stands_cannot_be_announced() -> None:
     one = received(make_message(receive_count=2))
 
     assert admit(steps, one).returned == [Returned.later(one.message, jitter=0)]
+
+
+def test_end_of_a_newer_version_is_announced_last() -> None:
+    """R27 R36: it ended between the reading of the row and the event."""
+    newer = NOW_MS + 1
+    steps = Steps(OvertakenLedger(lambda row: changed(row, status=Status.SKIPPED, version=newer)))
+    put(steps, status=Status.COMPLETED)
+
+    admit(steps, received(make_message(receive_count=2)))
+
+    last = steps.announcer.events[-1]
+    assert (last.version, last.status) == (newer, Status.SKIPPED)

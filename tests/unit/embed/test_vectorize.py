@@ -1,6 +1,7 @@
 """Paying for pieces: halving, stopping, deadlines."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -38,6 +39,15 @@ class PickyEmbedder(FakeEmbedder):
         if len(texts) > self._most or max(map(len, texts)) > self._largest:
             raise TooLargeRequestError(REFUSED)
         return super().embed(texts, timeout_seconds=timeout_seconds)
+
+
+class WrongEmbedder(FakeEmbedder):
+    """Answers with something that is no vector for each text that says so."""
+
+    def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+        good = super().embed(texts, timeout_seconds=timeout_seconds).results
+        wrong = [BROKEN if text == "wrong" else one for text, one in zip(texts, good, strict=True)]
+        return Embedded(wrong, 10 * len(texts))
 
 
 def pieces(*texts: str) -> list[Piece]:
@@ -199,13 +209,37 @@ def test_document_that_is_refused_as_a_whole_costs_few_requests() -> None:
     assert bought.requests < 20
 
 
-@pytest.mark.parametrize(("is_failing", "requests"), [(False, 1), (True, 2)])
-def test_packs_are_halved_while_most_requests_fail(is_failing: bool, requests: int) -> None:
-    """R26: less is lost with each."""
+@pytest.mark.parametrize(
+    ("most", "documents"),
+    [(1, [0, 0, 0, 0, 0]), (3, [0, 0, 0, 0, 1])],
+    ids=["too large for the provider", "of another document"],
+)
+def test_chunk_is_found_beside_a_document_that_is_rejected(most: int, documents: list[int]) -> None:
+    """R10: the chunks before it are, which says nothing about this one."""
+    texts = ["poison", "poison", "poison", "good" if most == 1 else "poison", "good 2"]
+    chunks = [
+        Piece(f"{n}", text, 10, of)
+        for n, (text, of) in enumerate(zip(texts, documents, strict=True))
+    ]
+
+    bought = vectorize(chunks, PickyEmbedder(most=most), Buying(30), RunTime(lambda: 60, 120))
+
+    assert "4" in bought.paid
+
+
+@pytest.mark.parametrize(
+    ("is_failing", "inputs", "requests"), [(False, 4, 1), (True, 4, 2), (False, 1, 4), (True, 1, 4)]
+)
+def test_packs_are_halved_while_most_requests_fail(
+    is_failing: bool, inputs: int, requests: int
+) -> None:
+    """R26: less is lost with each; an input is not halved."""
     chunks = pieces("one", "two", "three", "four")
+    embedder = PickyEmbedder()
+    embedder.limits = replace(embedder.limits, inputs_per_request=inputs)
 
     bought = vectorize(
-        chunks, PickyEmbedder(), Buying(40, is_failing=is_failing), RunTime(lambda: 60, 120)
+        chunks, embedder, Buying(40, is_failing=is_failing), RunTime(lambda: 60, 120)
     )
 
     assert bought.requests == requests
@@ -245,15 +279,14 @@ def test_harmless_text_that_is_too_large_is_a_wrong_setting() -> None:
     assert bought.cause is not None
 
 
-def test_without_time_for_a_harmless_text_no_document_is_judged() -> None:
+@pytest.mark.parametrize("texts", [("poison", "good"), ("poison",)])
+def test_without_time_for_a_harmless_text_no_document_is_judged(texts: tuple[str, ...]) -> None:
     """R24 R35: they are handed back."""
     left = [120.0]
     embedder = PickyEmbedder()
     embedder.meanwhile = lambda: left.__setitem__(0, 20.0)
 
-    bought = vectorize(
-        pieces("poison", "good"), embedder, Buying(100), RunTime(lambda: left[0], 120)
-    )
+    bought = vectorize(pieces(*texts), embedder, Buying(100), RunTime(lambda: left[0], 120))
 
     assert (bought.paid, bought.failed, bought.cause) == ({}, {}, None)
     assert bought.requests == 1
@@ -261,16 +294,17 @@ def test_without_time_for_a_harmless_text_no_document_is_judged() -> None:
 
 def test_good_vectors_of_an_answer_are_kept_and_paid() -> None:
     """R10 R13: a wrong one is the failure of its own piece."""
-
-    class Wrong(FakeEmbedder):
-        def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
-            good = super().embed(texts, timeout_seconds=timeout_seconds)
-            return Embedded([good.results[0], BROKEN, good.results[2]], 30)
-
-    bought = buy(Wrong(), "one", "two", "three")
+    bought = buy(WrongEmbedder(), "one", "wrong", "three")
 
     assert (sorted(bought.paid), bought.failed) == (["0", "2"], {"1": BROKEN})
     assert bought.tokens == {"0": 10, "1": 10, "2": 10}
+
+
+def test_one_vector_is_enough_to_judge_the_requests_after_it() -> None:
+    """R10: no harmless text is paid, although an answer without a vector came in between."""
+    bought = buy(WrongEmbedder(), "one", "wrong", "poison", max_tokens=10)
+
+    assert (bought.requests, bought.failed) == (3, {"1": BROKEN, "2": REFUSED})
 
 
 def isolated(*texts: str, document: int = 0) -> list[Piece]:
@@ -297,19 +331,23 @@ def test_isolated_documents_are_left_alone_while_the_provider_is_down() -> None:
     bought = vectorize(chunks, embedder, Buying(1000), RunTime(lambda: 60, 120))
 
     assert (embedder.asked, bought.failed) == (1, {"0/0": BROKEN})
-    assert (bought.judged, bought.cause) == (0, BROKEN)
+    assert (bought.requests, bought.judged, bought.cause) == (1, 0, BROKEN)
 
 
-@pytest.mark.parametrize(("throttles", "kind"), [(2, "throttled"), (3, "provider_error")])
+@pytest.mark.parametrize(
+    ("throttles", "chunks", "kind"),
+    [(2, 1, "throttled"), (3, 1, "provider_error"), (3, 2, "throttled")],
+)
 def test_text_that_is_throttled_while_another_passes_spends_attempts(
-    throttles: int, kind: str
+    throttles: int, chunks: int, kind: str
 ) -> None:
-    """R23 R35: after three such runs; a text that is throttled with all others never does."""
-    piece = Piece("0", "busy", 10, 0, Past(throttles=throttles))
+    """R23 R35: after three such runs; two texts may only have been too much at once."""
+    past = Past(throttles=throttles)
+    request = [Piece(f"{n}", "busy", 10, 0, past) for n in range(chunks)]
 
-    bought = vectorize([piece], PickyEmbedder(), Buying(1000), RunTime(lambda: 60, 120))
+    bought = vectorize(request, PickyEmbedder(), Buying(1000), RunTime(lambda: 60, 120))
 
-    assert bought.failed["0"].kind == kind
+    assert {failure.kind for failure in bought.failed.values()} == {kind}
 
 
 def test_what_was_not_asked_is_not_throttled_itself() -> None:

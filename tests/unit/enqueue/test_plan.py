@@ -15,7 +15,13 @@ HELLO = content_hash(Document("hello", "document"), make_target())
 
 def plan(row: LedgerRow | None, now_ms: int = NOW_MS, **change: Any) -> Plan:
     return plan_change(
-        make_change(**change), row, source=make_source(), target=make_target(), now_ms=now_ms
+        make_change(**change),
+        row,
+        source=make_source(),
+        target=make_target(),
+        index_uuid="index-1",
+        now_ms=now_ms,
+        trace_id="",
     )
 
 
@@ -101,9 +107,27 @@ def test_unchanged_is_asked_of_closed_rows_only(
     status: Status, row_hash: str, outcome: ChangeResult
 ) -> None:
     """R06: an open row may still be about to write something else."""
-    decision = plan(make_row(status=status, content_hash=row_hash))
+    decision = plan(make_row(status=status, content_hash=row_hash, index_uuid="index-1"))
 
     assert decision.result is outcome
+
+
+@pytest.mark.parametrize("status", [Status.COMPLETED, Status.PARTIALLY_COMPLETED])
+@pytest.mark.parametrize("index_uuid", ["", "index-0"])
+def test_what_was_written_to_another_index_is_not_unchanged(
+    status: Status, index_uuid: str
+) -> None:
+    """R06 R12: the index was lost, and an item that is written again must come back."""
+    row = make_row(status=status, content_hash=HELLO, index_uuid=index_uuid)
+
+    assert plan(row).result is ChangeResult.ACCEPTED
+
+
+def test_new_key_of_an_unchanged_document_is_taken() -> None:
+    """R02: its table was replaced; a requeue reads the item by the row's key."""
+    row = make_row(status=Status.COMPLETED, content_hash=HELLO, index_uuid="index-1")
+
+    assert accepted(row, key={"pk": {"S": "a"}}).task.key == {"pk": {"S": "a"}}
 
 
 def test_skipped_document_touched_again_stays_skipped() -> None:

@@ -10,6 +10,7 @@ from functions.core.ledger_row import Group, LedgerRow, Status
 from functions.core.ports import Swapped
 from functions.core.task import Task
 from functions.enqueue.process import Enqueue
+from local.memory.control import MemoryControl
 from local.memory.ledger import MemoryLedger
 from local.memory.pipeline import MemoryPipeline
 from local.memory.queues import MemoryQueues
@@ -41,6 +42,7 @@ def make_enqueue(queue: MemoryQueues, ledger: MemoryLedger | None = None) -> Enq
     return Enqueue(
         ledger=ledger or MemoryLedger(),
         queue=queue,
+        control=MemoryControl(),
         telemetry=MemoryTelemetry(),
         clock=MovableClock(),
         sources={"articles": make_source()},
@@ -64,6 +66,21 @@ class ForgetfulLedger(MemoryLedger):
         if not all(row.progress.sent for row in rows):
             raise FailureError(Failure(FailureKind.STORE_UNAVAILABLE, "throttled"))
         return super().write(rows)
+
+
+def test_index_of_a_target_is_looked_up_only_for_known_documents() -> None:
+    """R06: a new one cannot be unchanged; where it is unknown, nothing is."""
+    enqueue = make_enqueue(MemoryQueues(MovableClock()))
+    control, telemetry = enqueue.control, enqueue.telemetry
+    assert isinstance(control, MemoryControl)
+    assert isinstance(telemetry, MemoryTelemetry)
+    control.is_down = True
+
+    enqueue.process([replace(change("a", 1), inserted=True)])
+    assert telemetry.metrics["ControlUnreadable"] == 0
+
+    enqueue.process([change("a", 2)])
+    assert telemetry.metrics["ControlUnreadable"] == 1
 
 
 def test_document_that_could_not_be_sent_is_left_to_the_sweep() -> None:

@@ -1,16 +1,36 @@
 """The custom resource: CloudFormation always gets an answer, and a failure in words."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
+import boto3
 import pytest
+from moto import mock_aws
 
+from functions.adapters.dynamodb_control import DynamoDbControl
 from functions.adapters.opensearch_http import OpenSearchHttp
 from functions.index_setup import handler
 from functions.index_setup.handler import lambda_handler
 from tests.unit.adapters.scripted_server import Answer, ScriptedServer
 
 NOT_FOUND = Answer(404, b'{"error": {"type": "index_not_found_exception", "reason": "none"}}')
+
+
+MAPPING = {
+    "_meta": {"model": "text-embedding-3-small"},
+    "properties": {
+        "chunks": {
+            "type": "nested",
+            "properties": {"vector": {"type": "knn_vector", "dimension": 4}},
+        }
+    },
+}
+
+
+def settings(uuid: str) -> bytes:
+    sizes = {"number_of_shards": "1", "number_of_replicas": "0", "uuid": uuid}
+    return json.dumps({"articles-1": {"settings": {"index": sizes}}}).encode()
 
 
 class Context:
@@ -35,8 +55,22 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
         "AWS_SECRET_ACCESS_KEY": "local",
         "AWS_DEFAULT_REGION": "eu-central-1",
         "INDEX_ENDPOINT": "http://127.0.0.1:9",
+        "LEDGER_TABLE": "ledger",
     }.items():
         monkeypatch.setenv(name, value)
+
+
+@pytest.fixture(autouse=True)
+def control(environment: None) -> Iterator[DynamoDbControl]:  # noqa: ARG001
+    with mock_aws():
+        client = boto3.client("dynamodb")
+        client.create_table(
+            TableName="ledger",
+            KeySchema=[{"AttributeName": "row_key", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "row_key", "AttributeType": "S"}],
+            BillingMode="PAY_PER_REQUEST",
+        )
+        yield DynamoDbControl(client, "ledger")
 
 
 def event(server: ScriptedServer, kind: str = "Create", **properties: Any) -> dict[str, Any]:
@@ -49,6 +83,7 @@ def event(server: ScriptedServer, kind: str = "Create", **properties: Any) -> di
         # CloudFormation sends every number as a string.
         "ResourceProperties": {
             "ServiceToken": "arn",
+            "Target": "default",
             "Index": "articles",
             "Model": "text-embedding-3-small",
             "Dimensions": "4",
@@ -161,29 +196,64 @@ def test_domain_that_is_not_ready_is_asked_again(
     """R01: a new domain takes a while until it knows its access policy."""
     monkeypatch.setenv("INDEX_ENDPOINT", scripted.url)
     monkeypatch.setattr(handler, "RETRY_SECONDS", 0)
-    mapping = {
-        "_meta": {"model": "text-embedding-3-small"},
-        "properties": {
-            "chunks": {
-                "type": "nested",
-                "properties": {"vector": {"type": "knn_vector", "dimension": 4}},
-            }
-        },
-    }
-    found = json.dumps({"articles-1": {"mappings": mapping}}).encode()
+    found = json.dumps({"articles-1": {"mappings": MAPPING}}).encode()
     forbidden = Answer(403, b'{"Message": "User: x is not authorized"}')
-    sizes = {"index": {"number_of_shards": "1", "number_of_replicas": "0"}}
-    settings = json.dumps({"articles-1": {"settings": sizes}}).encode()
     scripted.answers = [
         forbidden,
         Answer(503),
         Answer(200, found),
         Answer(200, b"{}"),
-        Answer(200, settings),
+        Answer(200, settings("index-1")),
+        Answer(200, settings("index-1")),
         Answer(),
     ]
 
     assert run(scripted, event(scripted), seconds=600) == answer("SUCCESS", "checked", "articles")
+
+
+def test_new_index_is_noted_and_another_one_is_reported(
+    scripted: ScriptedServer,
+    control: DynamoDbControl,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """R12 R61: the deployment that follows a lost index says so; the sweep raises the alarm."""
+    monkeypatch.setenv("INDEX_ENDPOINT", scripted.url)
+    found = json.dumps({"articles-1": {"mappings": MAPPING}}).encode()
+    for uuid in ("index-1", "index-2"):
+        scripted.asked.clear()
+        scripted.answers = [
+            Answer(200, found),
+            Answer(200, b"{}"),
+            Answer(200, settings(uuid)),
+            Answer(200, settings(uuid)),
+            Answer(),
+        ]
+        assert "index_lost" not in caplog.messages
+        run(scripted, event(scripted))
+        assert control.read("default").index_uuid == "index-1"
+
+    [lost] = [vars(record) for record in caplog.records if record.message == "index_lost"]
+    assert (lost["levelname"], lost["target"]) == ("ERROR", "default")
+    assert "another index than before is behind articles" in lost["reason"]
+
+
+def test_ledger_that_does_not_answer_refuses_no_deployment(
+    scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R01: the sweep notes the index a minute later."""
+    monkeypatch.setenv("INDEX_ENDPOINT", scripted.url)
+    monkeypatch.setenv("LEDGER_TABLE", "missing")
+    found = json.dumps({"articles-1": {"mappings": MAPPING}}).encode()
+    scripted.answers = [
+        Answer(200, found),
+        Answer(200, b"{}"),
+        Answer(200, settings("index-1")),
+        Answer(200, settings("index-1")),
+        Answer(),
+    ]
+
+    assert run(scripted, event(scripted)) == answer("SUCCESS", "checked", "articles")
 
 
 def test_failure_without_a_word_is_told_by_its_name(

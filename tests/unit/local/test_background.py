@@ -11,18 +11,23 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from functions.index_setup.ensure import MisfitError
 from local import background, daemon
 from local.engines.errors import EnginesRunningError
 from local.engines.records import Record
 from local.files import write_json
 from local.processes import ProcessId
+from local.resources import ResourceError
+from local.stages import STANDARD
 
 
 @pytest.fixture(autouse=True)
 def _signals() -> Iterator[None]:
-    """Bring back the signal handlers that the daemon replaces."""
+    """Bring back the signal handlers and the umask that the daemon replaces."""
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    umask = os.umask(0o022)
     yield
+    os.umask(umask)
     for number, handler in before.items():
         signal.signal(number, handler)
 
@@ -58,7 +63,9 @@ def test_second_up_waits_for_the_first_and_finds_its_stack(
 def run_daemon(folder: Path, monkeypatch: pytest.MonkeyPatch, *, start: object) -> int:
     """Run the daemon with another way to start the stack."""
     monkeypatch.setattr(daemon, "local_stack", start)
-    monkeypatch.setattr(sys, "argv", ["daemon", str(folder), "hashed"])
+    monkeypatch.setattr(
+        sys, "argv", ["daemon", str(folder), "hashed", str(STANDARD.file), STANDARD.name]
+    )
     return daemon.main()
 
 
@@ -75,6 +82,27 @@ def test_stack_that_cannot_start_is_reported_in_a_sentence(
     assert run_daemon(tmp_path, monkeypatch, start=claimed) == 1
 
     assert capsys.readouterr().out == "Engines already run\n"
+
+
+@pytest.mark.parametrize("error", [ResourceError, MisfitError])
+def test_data_that_does_not_fit_the_stage_any_more_is_named(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: type[Exception],
+) -> None:
+    """R82: with the folder to remove."""
+
+    @contextmanager
+    def changed(*_: object, **__: object) -> Iterator[None]:
+        raise error("table articles has another key")
+        yield
+
+    assert run_daemon(tmp_path, monkeypatch, start=changed) == 1
+
+    assert capsys.readouterr().out == (
+        f"table articles has another key. To start without the old documents, remove {tmp_path}\n"
+    )
 
 
 def test_ctrl_c_does_not_wait_for_engines_that_start(

@@ -1,11 +1,14 @@
 """Stages in AWS: what cannot be read is explained, with what to do about it."""
 
+import json
 from pathlib import Path
 
+import boto3
 import pytest
 from moto import mock_aws
 
 from ops.cli import main
+from ops.deployment import in_aws
 
 
 @pytest.fixture(autouse=True)
@@ -50,3 +53,22 @@ def test_stage_that_is_not_deployed_is_named(
 
     with mock_aws():
         assert "`make deploy STAGE=dev`" in why(capsys, "--region", "eu-west-1")
+
+
+def test_stack_of_an_own_app_is_found_by_its_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R40: it holds an EmbeddingPipeline, or the answer says that it does not."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    topic = {"Type": "AWS::SNS::Topic"}
+    holding = {"Resources": {"T": topic}, "Outputs": {"LedgerTable": {"Value": "rows"}}}
+
+    with mock_aws():
+        client = boto3.client("cloudformation", region_name="eu-west-1")
+        client.create_stack(StackName="Shop", TemplateBody=json.dumps(holding))
+        client.create_stack(StackName="Blog", TemplateBody=json.dumps({"Resources": {"T": topic}}))
+
+        assert in_aws("Shop", region="eu-west-1").outputs == {"LedgerTable": "rows"}
+        assert main(["stats", "--stage", "Blog", "--region", "eu-west-1"]) == 2
+        assert "the stack Blog holds no pipeline of embedq" in capsys.readouterr().err

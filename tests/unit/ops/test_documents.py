@@ -10,7 +10,7 @@ from functions.core.ledger_row import ErrorRecord, Status
 from ops.deployment import Deployment
 from ops.documents import put, status
 from ops.output import UsageError, as_text
-from tests.builders import NOW_MS, make_row, make_source
+from tests.builders import NOW_MS, make_row, make_source, make_target
 
 
 def stored(deployment: Deployment, name: str) -> object:
@@ -38,6 +38,19 @@ def test_put_names_a_document_so_that_a_shell_takes_it(deployment: Deployment) -
     there = put(replace(deployment, stage="prod"), '{"id": "a b", "body": "hello"}')
 
     assert (here.see, there.see) == ("embedq status 'a b'", "embedq status 'a b' --stage prod")
+
+
+def test_put_names_source_and_target_where_there_are_several(deployment: Deployment) -> None:
+    """R40: the command that it names needs no more thought."""
+    outputs = {
+        **deployment.outputs,
+        "SourceNotesSettings": make_source(name="notes", targets=("large",)).model_dump_json(),
+        "TargetLargeSettings": make_target(name="large").model_dump_json(),
+    }
+
+    several = put(replace(deployment, outputs=outputs), '{"id": "a", "body": "x"}', source="notes")
+
+    assert several.see == "embedq status a --source notes --target large"
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,16 @@
 """Search from the command line: what is asked and what is shown."""
 
+import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from ops.deployment import Deployment
 from ops.output import UsageError, as_text
 from ops.searching import SHOWN_CHARACTERS, Found, FoundDocument, find
-from tests.builders import make_source
+from tests.builders import make_source, make_target
+from tests.unit.adapters.scripted_server import Answer, ScriptedServer
 
 
 @pytest.mark.parametrize(
@@ -28,6 +31,44 @@ def test_search_without_an_answer_is_refused_before_anything_is_paid(
 
     with pytest.raises(UsageError, match=message):
         find(known, query, filters=[condition])
+
+
+class _EmptyIndex:
+    def call(self, *_: object, **__: object) -> dict[str, Any]:
+        return {"hits": {"hits": []}}
+
+
+def test_query_is_embedded_in_its_role(deployment: Deployment) -> None:
+    """R17 R48: with the prefix, the fields and the format of the target's queries."""
+    secrets = deployment.client("secretsmanager")
+    secret = secrets.create_secret(Name="key", SecretString="the key")["ARN"]
+    with ScriptedServer() as server:
+        server.answers = [
+            Answer(
+                body=json.dumps({"data": [{"embedding": [0.5, -1]}]}).encode(),
+                headers={"content-type": "application/json"},
+            )
+        ]
+        target = make_target(
+            provider="compatible",
+            base_url=server.url,
+            dimensions=2,
+            encoding_format="none",
+            query_prefix="query: ",
+            query_extra_body={"input_type": "query"},
+            document_extra_body={"input_type": "document"},
+        ).model_dump_json()
+        outputs = {"TargetDefaultSettings": target, "TargetDefaultApiKeySecretArn": secret}
+        known = replace(deployment, outputs=deployment.outputs | outputs)
+        vars(known)["index"] = _EmptyIndex()
+
+        assert find(known, "a bird") == []
+
+    assert json.loads(server.asked[0].body) == {
+        "model": "text-embedding-3-small",
+        "input": ["query: a bird"],
+        "input_type": "query",
+    }
 
 
 def test_hit_is_one_short_line() -> None:

@@ -1,12 +1,16 @@
 """The commands of the stack on this machine, without starting one."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
 
 from local import background
+from local import stages as stages_module
+from local.stages import STANDARD
 from ops.cli import main
 from ops.demo.run import Demo
 from ops.stack import up
@@ -34,7 +38,7 @@ def logs(folder: Path) -> Path:
 @pytest.mark.usefixtures("folder")
 def test_up_names_what_an_aws_client_needs() -> None:
     """R40 R81: both names of the region, as clients know one or the other."""
-    assert up(hashed=False).environment == {
+    assert up(None, hashed=False).environment == {
         "AWS_ENDPOINT_URL": "http://localhost:1",
         "AWS_REGION": "us-east-1",
         "AWS_DEFAULT_REGION": "us-east-1",
@@ -86,18 +90,23 @@ def test_what_up_prints_can_be_pasted_into_a_shell(capsys: pytest.CaptureFixture
     assert lines[0] == "  export AWS_ENDPOINT_URL=http://localhost:1"
 
 
-@pytest.mark.parametrize(("ran", "is_kept"), [("FOLDER", True), ("DEMO_FOLDER", False)])
-def test_down_says_whether_documents_are_kept(
+@pytest.mark.parametrize(("ran", "is_kept"), [("stage-mine", True), ("demo", False)])
+def test_down_says_what_it_stops_and_whether_documents_are_kept(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, ran: str, is_kept: bool
 ) -> None:
     """R82: those of the demo are not."""
-    monkeypatch.setattr(background, "down", lambda folder: folder == getattr(background, ran))
+    folder = background.FOLDER / ran
+    monkeypatch.setattr(background, "folders", lambda: [folder])
+    running = replace(RUNNING, stage="mine", stack="embedq-mine")
+    monkeypatch.setattr(background, "find", lambda _: running)
+    monkeypatch.setattr(background, "down", lambda _: True)
 
     assert main(["down"]) == 0
 
-    shown = capsys.readouterr().out
-    assert shown.startswith("The stack is stopped.")
-    assert ("kept for the next `embedq up`" in shown) is is_kept
+    shown = capsys.readouterr()
+    assert shown.err == "stopping the stack embedq-mine on this machine\n"
+    assert shown.out.startswith("The stack is stopped.")
+    assert ("kept for the next `embedq up mine`" in shown.out) is is_kept
 
 
 @pytest.mark.usefixtures("folder")
@@ -112,7 +121,7 @@ def test_demo_does_not_empty_a_stack_that_is_starting(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """R81: it has no address yet, and is found by its lock."""
-    monkeypatch.setattr(background, "FOLDERS", ())
+    monkeypatch.setattr(background, "folders", list)
     monkeypatch.setattr(background, "LOCK", tmp_path / "new" / "up.lock")
 
     with FileLock(background.LOCK):
@@ -143,4 +152,84 @@ def test_demo_in_memory_shows_every_step(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_demo_that_stops_is_a_failure() -> None:
     """R81: a newcomer's script notices."""
-    assert Demo(error="no search", seconds=1, is_running=False).exit_code == 1
+    assert Demo(error="no search", seconds=1, next="").exit_code == 1
+
+
+@pytest.fixture
+def cdk_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the checkout's cdk.json have the stages mine and broken."""
+    stages = {"mine": STANDARD.read(), "broken": {"colour": 1}}
+    (tmp_path / "cdk.json").write_text(json.dumps({"context": {"stages": stages}}))
+    monkeypatch.setattr(stages_module, "CHECKOUT", tmp_path)
+
+
+@pytest.mark.parametrize("command", ["up", "demo"])
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("mien", '"mien" is no stage of this file: one of mine, broken; did you mean mine?'),
+        ("broken", "broken.colour: unknown key"),
+    ],
+)
+@pytest.mark.usefixtures("cdk_json")
+def test_stage_that_cannot_be_run_is_refused_before_anything_starts(
+    command: str, name: str, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R40: exit code 2, with the stages there are or the mistakes of this one."""
+    assert main([command, name]) == 2
+
+    error = capsys.readouterr().err
+    assert error.startswith("embedq: cdk.json: stages")
+    assert line in error
+
+
+@pytest.mark.usefixtures("folder", "cdk_json")
+def test_stack_that_runs_does_not_pass_for_another_stage(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """R82: what was asked for is not what runs."""
+    assert main(["up", "mine"]) == 2
+
+    assert "the standard stage runs here already: first `embedq down`" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("cdk_json")
+def test_own_stage_that_runs_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R82: by its name, and as what runs."""
+    running = replace(RUNNING, stage="mine", stack="embedq-mine")
+    monkeypatch.setattr(background, "find_any", lambda: (tmp_path, running))
+
+    assert (main(["up", "mine"]), main(["up"])) == (0, 0)
+
+    assert capsys.readouterr().out.count("The stack embedq-mine runs until") == 2
+
+
+@pytest.mark.usefixtures("cdk_json")
+def test_own_stage_is_started_in_a_folder_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R82: its documents never meet those of another stage, and the first line names it."""
+    started: list[tuple[str, str]] = []
+
+    def start(_: object, folder: Path, **chosen: Any) -> background.Running:
+        started.append((folder.name, chosen["stage"].name))
+        return RUNNING
+
+    monkeypatch.setattr(background, "find_any", lambda: None)
+    monkeypatch.setattr(background, "up", start)
+
+    for options in ([], ["mine"], ["mine", "--hashed"]):
+        assert main(["up", *options]) == 0
+
+    assert started == [("standard", "local"), ("stage-mine", "mine"), ("stage-mine.hashed", "mine")]
+    assert "starting the stack embedq-mine on this machine\n" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("cdk_json")
+def test_own_stage_has_no_demo_in_memory(capsys: pytest.CaptureFixture[str]) -> None:
+    """R81: one line says what to do."""
+    assert main(["demo", "mine", "--engines", "memory"]) == 2
+
+    assert "stage mine runs on the real engines only" in capsys.readouterr().err

@@ -4,6 +4,7 @@ import hashlib
 import os
 import sys
 import zipfile
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ if "broken" in lock.read_text():
     sys.exit(2)
 for line in lock.read_text().split():
     (target / line / "__pycache__").mkdir(parents=True)
-    (target / line / "__init__.py").write_text(" ".join(arguments[4:-1]))
+    (target / line / "__init__.py").write_text("# " + " ".join(arguments[4:-1]))
     (target / line / "__pycache__" / "x.pyc").touch()
 with pathlib.Path(__file__).with_name("calls").open("a") as calls:
     calls.write("call\\n")
@@ -45,7 +46,14 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     uv.write_text(FAKE_UV.format(python=sys.executable))
     uv.chmod(0o755)
     monkeypatch.setenv("UV", str(uv))
+    set_runtime(monkeypatch, "3.99")
     return tmp_path
+
+
+def set_runtime(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    """Let Lambda run another Python."""
+    monkeypatch.setattr(build_zips, "RUNTIME", version)
+    build_zips.compiler.cache_clear()
 
 
 def calls(root: Path) -> int:
@@ -177,5 +185,59 @@ def test_the_table_tells_sizes_and_what_was_unchanged(
     assert main(["a", "--platform", "local"]) == 0
 
     printed = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in printed] == ["function", "a", "function", "a"]
+    assert [line.split()[0] for line in printed] == [
+        "function",
+        "a",
+        "without",
+        "function",
+        "a",
+    ]
     assert table([build(Package("a", root, "local"))]).endswith("unchanged")
+
+
+def test_zip_holds_bytecode_that_no_one_checks_where_a_python_of_the_runtime_is(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R01: a cold start compiles nothing; the same bytes from any folder and at any time."""
+    set_runtime(monkeypatch, "{}.{}".format(*sys.version_info))
+    zips = []
+    for _ in range(2):
+        build(Package("a", root, "lambda"))
+        zips.append((root / "build/lambda/a.zip").read_bytes())
+        (root / "build/lambda/a.stamp").unlink()
+
+    archive = zipfile.ZipFile(root / "build/lambda/a.zip")
+    compiled = [name for name in archive.namelist() if name.endswith(".pyc")]
+    sources = [name for name in archive.namelist() if name.endswith(".py")]
+    assert len(compiled) == len(sources)
+    for name in compiled:
+        content = archive.read(name)
+        # PEP 552: by hash, and the hash is not compared.
+        assert (content[:4], content[4:8]) == (MAGIC_NUMBER, b"\1\0\0\0"), name
+        assert str(root).encode() not in content
+    assert b"/var/task/functions/a/handler.py" in archive.read(
+        next(name for name in compiled if "functions/a/__pycache__/handler" in name)
+    )
+    assert zips[0] == zips[1]
+    assert build_zips.bytecode().startswith("with bytecode of Python 3.")
+
+
+def test_zip_without_a_python_of_the_runtime_holds_no_bytecode_and_the_build_says_so(
+    root: Path,
+) -> None:
+    """R01: bytecode of another version would only be ballast."""
+    build(Package("a", root, "lambda"))
+
+    names = zipfile.ZipFile(root / "build/lambda/a.zip").namelist()
+    assert not [name for name in names if name.endswith(".pyc")]
+    assert "no python3.99 is on the path" in build_zips.bytecode()
+
+
+def test_another_python_of_the_runtime_builds_anew(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R01: a zip without bytecode is not taken for one with it."""
+    build(Package("a", root, "lambda"))
+    set_runtime(monkeypatch, "{}.{}".format(*sys.version_info))
+
+    assert build(Package("a", root, "lambda")).fresh

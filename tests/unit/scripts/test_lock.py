@@ -32,7 +32,7 @@ def test_the_committed_locks_match_their_inputs() -> None:
         ("embed.in", ["dev", "embed"]),
         ("dev.in", ["dev"]),
         ("enqueue.txt", ["enqueue"]),
-        ("dev.txt", ["breaker", "dev", "embed", "enqueue", "index_setup", "sweep"]),
+        ("dev.txt", ["breaker", "dev", "embed", "enqueue", "index_setup", "query", "sweep"]),
         ("model.in", ["model"]),
     ],
 )
@@ -99,7 +99,8 @@ def test_locks_are_compiled_in_order_and_bound_to_their_inputs(
     assert lock.main(["--upgrade"]) == 0
 
     order = [Path(line).stem for line in (copy / "order").read_text().split()]
-    assert order == ["dev", "breaker", "embed", "enqueue", "index_setup", "model", "sweep"]
+    assert order[0] == "dev"
+    assert order[1:] == sorted(path.stem for path in (copy / "requirements").glob("[!d]*.in"))
     embed = (copy / "requirements/embed.txt").read_text()
     assert "--generate-hashes" in embed
     assert "--constraints requirements/dev.txt" in embed

@@ -23,19 +23,19 @@ def report(*survivors: Mutant, killed: int = 99) -> Report:
 
 
 def test_survivor_without_a_reason_is_a_problem() -> None:
-    """Honest tests: a change that no test notices is shown as it would be accepted."""
+    """R86: a change that no test notices is shown as it would be accepted."""
     [problem] = report(MUTANT).problems([])
 
     assert problem == ("survived: functions/core/lane.py\nfaster\n- return a < b\n+ return a <= b")
 
 
 def test_accepted_survivor_is_no_problem() -> None:
-    """Honest tests: some changes make no difference."""
+    """R86: some changes make no difference."""
     assert report(MUTANT).problems([MUTANT]) == []
 
 
 def test_reason_without_a_survivor_is_a_problem() -> None:
-    """Honest tests: the list does not outlive the code; what was not run is left alone."""
+    """R86: the list does not outlive the code; what was not run is left alone."""
     elsewhere = Mutant("functions/core/task.py", "f", "- a\n+ b")
 
     [problem] = report().problems([MUTANT, elsewhere])
@@ -45,14 +45,14 @@ def test_reason_without_a_survivor_is_a_problem() -> None:
 
 @pytest.mark.parametrize(("killed", "found"), [(9, 0), (8, 1)])
 def test_nine_of_ten_must_be_killed(killed: int, found: int) -> None:
-    """Honest tests: what the types refuse counts for neither side."""
+    """R86: what the types refuse counts for neither side."""
     problems = report(MUTANT, killed=killed).problems([MUTANT])
 
     assert len(problems) == found
 
 
 def test_table_has_each_module_and_all() -> None:
-    """Honest tests: killed, survived and refused, in one line each."""
+    """R86: killed, survived and refused, in one line each."""
     line = "99 killed     1 survived    40 refused by types   99%"
 
     assert report(MUTANT).lines() == [
@@ -62,12 +62,12 @@ def test_table_has_each_module_and_all() -> None:
 
 
 def test_change_is_named_by_its_lines() -> None:
-    """Honest tests: not by a number, which another change of the function would move."""
+    """R86: not by a number, which another change of the function would move."""
     assert changed_lines(DIFF) == MUTANT.change
 
 
 def test_accepted_ones_are_read_with_their_reasons(tmp_path: Path) -> None:
-    """Honest tests: one reason for several changes."""
+    """R86: one reason for several changes."""
     file = tmp_path / "mutants.toml"
     change = f"{MUTANT.module}\n{MUTANT.function}\n{MUTANT.change}"
     file.write_text(f'[[reason]]\nwhy = "equal"\nchanges = ["""\n{change}\n"""]\n')
@@ -76,5 +76,5 @@ def test_accepted_ones_are_read_with_their_reasons(tmp_path: Path) -> None:
 
 
 def test_every_accepted_mutant_names_a_module() -> None:
-    """Honest tests: the committed list can be read, and its modules exist."""
+    """R86: the committed list can be read, and its modules exist."""
     assert all((ROOT / mutant.module).is_file() for mutant in read_accepted())

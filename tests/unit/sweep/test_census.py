@@ -6,8 +6,9 @@ from functions.core.identity import RowKey
 from functions.core.lane import Lane
 from functions.core.ledger_row import Group, Status
 from functions.core.ports import Listed
-from functions.sweep.census import metrics_of
+from functions.sweep.census import Census, metrics_of
 from tests.builders import NOW_MS
+from tests.unit.sweep.world import World
 
 STUCK_MS = NOW_MS - 1000
 PARKED, HEALING, FAILED = "ParkedDocuments", "HealingDocuments", "FailedDocuments"
@@ -38,3 +39,17 @@ def test_row_is_counted_by_group_and_time(
     found = metrics_of(listed, group, now_ms=NOW_MS, stuck_ms=STUCK_MS)
 
     assert list(found) == metrics
+
+
+@pytest.mark.parametrize(("last", "parked"), [(0.5, 2), (0.0, 0)])
+def test_count_takes_no_time_for_open_rows_of_today(world: World, last: float, parked: int) -> None:
+    """R60: a busy stage has a million of them; a count that time cuts off is not published."""
+    for name in "ab":
+        world.park(f"parked {name}")
+        world.put(f"open {name}", queued_ms=world.clock())
+    left = iter([30.0, last])
+
+    deployed = [("default", "articles")]
+    Census(world.ledger, world.telemetry, world.clock, 24.0, deployed).run(lambda: next(left, 0.0))
+
+    assert world.telemetry.metrics[PARKED] == parked

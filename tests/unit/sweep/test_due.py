@@ -241,6 +241,16 @@ def test_row_of_a_target_that_is_gone_is_left_alone(world: World) -> None:
     assert world.held_back() == {Hold.UNDEPLOYED}
 
 
+def test_row_of_a_source_that_is_gone_is_left_alone(world: World) -> None:
+    """R29: no function knows its table any more."""
+    parked = world.park("a", source="former")
+
+    world.run("due")
+
+    assert world.row(parked) == parked
+    assert world.held_back() == {Hold.UNDEPLOYED}
+
+
 def test_reason_is_told_once_a_run(world: World) -> None:
     """R63: a thousand rows with one cause are one line."""
     for number in range(30):

@@ -137,6 +137,22 @@ def test_waiting_failed_and_healing_documents_are_counted(world: World) -> None:
     assert world.telemetry.metrics["TasksSkippedByBackoff"] == 2
 
 
+@pytest.mark.parametrize("former", ["target", "source"])
+def test_what_is_no_longer_deployed_is_not_counted(world: World, former: str) -> None:
+    """R61: an alarm about it would never end."""
+    gone = {former: "former"}
+    world.park("parked", in_ms=HOUR_MS, **gone)
+    world.fail("healing", in_ms=HOUR_MS, **gone)
+    world.put("failed", status=Status.FAILED, **gone)
+    world.put("stuck", queued_ms=world.clock() - DAY_MS, **gone)
+
+    world.run("maintenance")
+
+    counts = [n for name, n in world.telemetry.metrics.items() if "Docu" in name]
+    assert counts == [0, 0, 0, 0]
+    assert world.telemetry.metrics["TasksSkippedByBackoff"] == 0
+
+
 def test_count_that_was_cut_off_is_not_told(world: World) -> None:
     """R29: half a count would look like an improvement."""
     world.put("failed", status=Status.FAILED)

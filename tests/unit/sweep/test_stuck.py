@@ -8,9 +8,10 @@ from functions.core.breaker import Circuit
 from functions.core.failure import Part
 from functions.core.lane import Lane
 from functions.core.ledger_row import LedgerRow, Status
-from functions.sweep.holds import MAX_WAITING, Hold
-from tests.builders import make_target
-from tests.unit.sweep.world import DAY_MS, HOUR_MS, World, parks
+from functions.sweep.holds import MAX_WAITING, RELEASED_MS, Hold
+from tests.builders import changed, make_row, make_target
+from tests.unit.embed.steps import OvertakenLedger
+from tests.unit.sweep.world import DAY_MS, HOUR_MS, World, is_busy, parks
 
 
 def lose(world: World, name: str = "a", **changes: Any) -> LedgerRow:
@@ -85,16 +86,30 @@ def test_limit_is_that_of_the_documents_type() -> None:
 
 
 def test_row_is_not_closed_before_the_world_is_told(world: World) -> None:
-    """R27: the next run tries both again."""
-    lost = lose(world, attempts=5)
+    """R27: the next run tries both again; the others are closed and logged."""
+    lost = world.put("lost", attempts=5, queued_ms=world.clock())
+    other = lose(world, attempts=5)
     world.announcer.refuses = 1
 
     world.run("maintenance")
-    assert (world.row(lost), world.announcer.events) == (lost, [])
+    assert (world.row(lost), world.row(other).is_given_up) == (lost, True)
+    assert world.telemetry.metrics["TasksExhausted"] == 1
 
     world.run("maintenance")
     assert world.row(lost).status is Status.FAILED_MAX_RETRIES
-    assert len(world.announcer.events) == 1
+    assert len(world.announcer.events) == world.telemetry.metrics["TasksExhausted"] == 2
+
+
+def test_row_that_a_run_takes_meanwhile_is_not_stuck() -> None:
+    """R27 R29: its message was only late; it is neither closed nor sent again."""
+    ledger = OvertakenLedger(is_busy)
+    world = World(ledger=ledger)
+    row = ledger.put(make_row(revision=0, attempts=5, queued_ms=world.clock() - DAY_MS))
+
+    world.run("maintenance")
+
+    assert changed(world.row(row), revision=1) == changed(row, status=Status.PROCESSING)
+    assert world.telemetry.metrics["TasksExhausted"] == 0
 
 
 def test_backlog_is_not_requeued_to_its_own_tail(world: World) -> None:
@@ -132,13 +147,31 @@ def test_time_behind_a_breaker_does_not_count(world: World, part: Part) -> None:
     world.clock.advance(2 * DAY_MS / 1000)
     world.switch(part, Circuit.CLOSED)
 
-    world.clock.advance(DAY_MS / 1000 - 1)
+    world.clock.advance(RELEASED_MS / 1000 - 1)
     world.run("maintenance")
     assert (world.row(waiting), world.held_back()) == (waiting, {Hold.RELEASED})
 
     world.clock.advance(1)
     world.run("maintenance")
     assert world.row(waiting).progress.attempts == 1
+
+
+@pytest.mark.parametrize(("hours", "days"), [(24, 2), (1, 15)], ids=["each day", "each hour"])
+def test_breaker_that_opens_again_and_again_holds_no_row_for_ever(
+    world: World, hours: int, days: int
+) -> None:
+    """R29: a lost message is found within two days, or when no queue could have it any more."""
+    lost = lose(world)
+
+    for hour in range(days * 24):
+        if hour % hours == 0:
+            world.switch(Part.PROVIDER, Circuit.OPEN)
+            world.switch(Part.PROVIDER, Circuit.CLOSED)
+        world.clock.advance(HOUR_MS / 1000 - 1)
+        world.run("maintenance")
+        world.clock.advance(1)
+
+    assert world.row(lost).progress.attempts >= 1
 
 
 def test_mass_of_stuck_rows_has_a_canary(world: World) -> None:

@@ -17,7 +17,7 @@ from functions.sweep.build import build_sweep
 from functions.sweep.ports import Cursors
 from functions.sweep.process import Sweep
 from local.memory.control import MemoryControl
-from local.memory.index import MemoryIndex
+from local.memory.index import MemoryIndex, MemoryIndexAdmin
 from local.memory.ledger import MemoryCursors, MemoryLedger
 from local.memory.queues import MemoryQueues
 from local.memory.runtime import MemoryAnnouncer, MemoryTelemetry, MovableClock
@@ -84,6 +84,7 @@ class World:
             ledger=ledger or self.ledger,
             queue=queue or self.queues,
             indexes=indexes or self.indexes,
+            admin=MemoryIndexAdmin({one.index: self.indexes[one.name] for one in self.targets}),
             control=self.control,
             announcer=self.announcer,
             cursors=self.cursors,
@@ -91,6 +92,7 @@ class World:
             enqueue=Enqueue(
                 ledger=ledger or self.ledger,
                 queue=queue or self.queues,
+                control=self.control,
                 telemetry=self.telemetry,
                 clock=self.clock,
                 sources={one.name: one for one in self.sources},
@@ -99,6 +101,7 @@ class World:
             telemetry=self.telemetry,
             clock=self.clock,
             wait=self.wait,
+            sources=self.sources,
             targets=self.targets,
             stuck_hours=24.0,
             stage="test",

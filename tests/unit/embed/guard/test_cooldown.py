@@ -172,6 +172,7 @@ def test_claim_ends_with_the_cooldown(worker: Worker) -> None:
     worker.ask()
 
     assert worker.control.read("default").cooldown.throttles == 1
+    assert worker.events() == ["cooldown_ended"]
 
 
 def test_throttled_worker_has_no_claim_any_more(worker: Worker) -> None:
@@ -192,6 +193,7 @@ def test_throttled_worker_has_no_claim_any_more(worker: Worker) -> None:
     worker.ask()
 
     assert worker.control.read("default").cooldown.throttles == 1
+    assert worker.events() == ["cooldown_started"]
 
 
 def test_throttled_worker_waits_alone_while_the_item_is_unreadable(worker: Worker) -> None:

@@ -37,14 +37,15 @@ def test_time_spent_waiting_is_taken_off_the_request(worker: Worker) -> None:
     assert timeout < 30.0
 
 
-def test_what_the_provider_still_takes_is_heeded(worker: Worker) -> None:
-    """R23: its headers say that the next request is welcome in ten seconds."""
-    worker.answer(replace(ANSWER, allowance=Allowance(Budget(0, 600.0, 60))))
+@pytest.mark.parametrize(("left", "asked_ms"), [(0, 10_500), (1, 0)])
+def test_what_the_provider_still_takes_is_heeded(worker: Worker, left: int, asked_ms: int) -> None:
+    """R23: its headers say that the next request is welcome in ten seconds, or at once."""
+    worker.answer(replace(ANSWER, allowance=Allowance(Budget(left, 600.0, 60))))
 
     worker.ask()
     worker.ask()
 
-    assert [round(ms / 1000) for ms, _ in worker.embedder.asked] == [0, 10]
+    assert [ms for ms, _ in worker.embedder.asked] == [0, asked_ms]
 
 
 def test_pace_of_the_settings_counts_what_the_last_request_took() -> None:
@@ -79,6 +80,7 @@ def test_pace_that_does_not_fit_into_the_run_is_told(worker: Worker) -> None:
 
     assert failure.kind is FailureKind.THROTTLED
     assert failure.message == "what the provider takes in a minute is used up"
+    assert not failure.is_asked
     assert failure.retry_after_seconds == pytest.approx(600 - worker.seconds)
 
 
@@ -178,7 +180,9 @@ def test_short_run_is_divided_as_a_long_one_is(worker: Worker) -> None:
     assert timeout == pytest.approx(4.0 - asked_ms / 1000)
 
 
-@pytest.mark.parametrize(("told", "packed"), [(None, 300_000), (5000, 5000), (399, 300_000)])
+@pytest.mark.parametrize(
+    ("told", "packed"), [(None, 300_000), (5000, 5000), (400, 400), (399, 300_000)]
+)
 def test_limit_of_the_headers_is_that_of_a_request(
     worker: Worker, told: int | None, packed: int
 ) -> None:

@@ -160,6 +160,7 @@ def test_claim_lasts_as_long_as_it_says(worker: Worker) -> None:
 def test_ended_cooldown_is_known_at_once(worker: Worker) -> None:
     """R23: the next request of this worker does not wait for the item to be read again."""
     shared = view_of(worker)
+    shared.now()
     shared.cool(seconds=9)
 
     shared.warm()

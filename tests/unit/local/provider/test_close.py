@@ -8,11 +8,19 @@ import socket
 import struct
 import threading
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 
 from local.provider.faults import Fault, FaultKind
 from local.provider.server import ModelServer
+from local.provider.vectors import HashedVectors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
 BODY = json.dumps({"model": "m", "input": "text", "dimensions": 8})
 
@@ -98,6 +106,35 @@ def test_request_of_a_client_that_has_left_is_not_computed() -> None:
         impatient.close()
 
         wait_for("499", server)
+        assert server.counts()["paid"]["inputs"] == 0
+
+
+class _Slow(HashedVectors):
+    """A model that takes its time for each part of a request."""
+
+    def __init__(self) -> None:
+        self.began = threading.Event()
+        self.computed = 0
+
+    def embed(self, texts: Sequence[str], dimensions: int) -> NDArray[np.float32]:
+        self.began.set()
+        threading.Event().wait(0.05)
+        self.computed += len(texts)
+        return super().embed(texts, dimensions)
+
+
+def test_client_that_leaves_meanwhile_costs_no_more_work() -> None:
+    """R22 R82: what is computed for it would delay the requests that still wait."""
+    model = _Slow()
+    body = json.dumps({"model": "text-embedding-3-small", "input": ["text"] * 2048})
+    with ModelServer(model) as server:
+        impatient = connect(server)
+        impatient.request("POST", "/v1/embeddings", body)
+        assert model.began.wait(10)
+        impatient.close()
+
+        wait_for("499", server)
+        assert model.computed < 1024
         assert server.counts()["paid"]["inputs"] == 0
 
 

@@ -85,3 +85,21 @@ def test_events_are_cut_by_size_in_order(bodies: list[str], limit: int) -> None:
     assert [record for part in parts for record in part] == records
     assert all(len(part) == 1 or len(event_of(part)) <= limit for part in parts)
     assert all(json.loads(event_of(part))["Records"] for part in parts)
+
+
+def test_an_empty_map_that_has_lost_its_type() -> None:
+    """R82: DynamoDB Local spells it so; one such item must not stop the stream."""
+    seen = datetime(2026, 1, 1, tzinfo=UTC)
+    record = {
+        "eventID": "1",
+        "eventName": "INSERT",
+        "dynamodb": {
+            "ApproximateCreationDateTime": seen,
+            "Keys": {"id": {"S": "a"}},
+            "NewImage": {"id": {"S": "a"}, "body": {}},
+        },
+    }
+
+    made = stream_record(record, arn="arn:aws:dynamodb:us-east-1:000000000000:table/t/stream/s")
+
+    assert made["dynamodb"]["NewImage"]["body"] == {"M": {}}

@@ -1,25 +1,32 @@
 """The whole pipeline: source -> enqueue -> lanes -> embed -> index, with sweep and breaker."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
-from aws_cdk import Annotations, Stack
+from aws_cdk import Annotations
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_secretsmanager as secretsmanager
+from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from infrastructure.api_key import api_key
 from infrastructure.buckets import failed_changes, stash
 from infrastructure.config.stage import StageConfig
 from infrastructure.environment import Environments
+from infrastructure.function_code import PACKAGED, assets, zips
 from infrastructure.function_table import FUNCTIONS, FunctionSpec
+from infrastructure.given import Given, vpc_by_ids
 from infrastructure.grants import grant_all
 from infrastructure.lanes import Lanes
 from infrastructure.ledger import Ledger
 from infrastructure.monitoring.alarms import Alarms
 from infrastructure.monitoring.health import watch_health
 from infrastructure.monitoring.topics import AlarmTopics
-from infrastructure.names import embed_role, pascal, stack_name
+from infrastructure.names import embed_role, pascal
 from infrastructure.outputs import write_outputs
 from infrastructure.parts import Parts, Stores
 from infrastructure.python_function import PythonFunction
@@ -29,41 +36,65 @@ from infrastructure.sources import read_stream, source_table
 Code = Mapping[str, lambda_.Code]
 
 
-class PipelineStack(Stack):
-    """One stage of embedq."""
+class EmbeddingPipeline(Construct):
+    """One stage of embedq, in a stack of yours. A stack holds one: commands read its outputs."""
 
-    def __init__(self, scope: Construct, *, stage: str, config: StageConfig, code: Code) -> None:
-        super().__init__(
-            scope,
-            stack_name(stage),
-            description=f"embedq, stage {stage}: DynamoDB changes become vectors in OpenSearch",
-            termination_protection=config.removal == "retain",
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        stage: str,
+        settings: Mapping[str, Any] | StageConfig,
+        tables: Mapping[str, dynamodb.ITable] | None = None,
+        api_keys: Mapping[str, secretsmanager.ISecret] | None = None,
+        alarm_topics: Mapping[str, sns.ITopic] | None = None,
+        vpc: ec2.IVpc | None = None,
+        subnets: Sequence[ec2.ISubnet] | None = None,
+        security_groups: Sequence[ec2.ISecurityGroup] | None = None,
+        code: Code | None = None,
+    ) -> None:
+        """`settings` is what cdk.json says of a stage; what you made yourself goes by its name.
+
+        `tables` by source, `api_keys` by target, `alarm_topics` for warning and critical. In a
+        `vpc` the functions are in its private subnets and in a security group made for them,
+        unless others are named. `code` by function is the zips of the wheel if left out.
+        """
+        super().__init__(scope, id_)
+        given = Given(
+            tables=tables or {},
+            api_keys=api_keys or {},
+            topics=alarm_topics or {},
+            vpc=vpc_by_ids(self, vpc, subnets, security_groups) if vpc else None,
         )
+        config = given.checked(self, stage, settings)
+        code = assets(zips(PACKAGED)) if code is None else code
         scopes = {name: Construct(self, pascal("target", name)) for name in config.targets}
-        stores = self._stores(scopes, stage=stage, config=config, code=code)
-        parts = self._functions(scopes, stores, stage=stage, config=config, code=code)
-        grant_all(parts)
-        if config.removal == "retain" and not config.alarm_emails.critical:
-            Annotations.of(self).add_warning_v2(
-                "embedq:NoAlarmEmails",
-                f"stages.{stage}.alarm_emails.critical is empty: alarms reach no person. Add an"
-                " address, or subscribe to the topic of the output CriticalTopicArn.",
-            )
-        topics = AlarmTopics(self, "Topics", config=config)
+        stores = self._stores(scopes, given, stage=stage, config=config, code=code)
+        self.parts = self._functions(scopes, stores, stage=stage, config=config, code=code)
+        grant_all(self.parts)
+        topics = AlarmTopics(self, "Topics", config=config, given=given.topics)
+        _warn_without_addressee(self, stage, config, topics)
         alarms = Alarms(self, "Alarms", topics=topics)
-        alarms.watch(parts)
+        alarms.watch(self.parts)
         watch_health(alarms, stage)
-        write_outputs(self, parts, topics)
+        write_outputs(self, self.parts, topics)
 
     def _stores(
-        self, scopes: Mapping[str, Construct], *, stage: str, config: StageConfig, code: Code
+        self,
+        scopes: Mapping[str, Construct],
+        given: Given,
+        *,
+        stage: str,
+        config: StageConfig,
+        code: Code,
     ) -> Stores:
         ledger = Ledger(self, "Ledger", config=config)
         sources = Construct(self, "Sources")
         return Stores(
             ledger=ledger,
             tables={
-                name: source_table(sources, pascal(name), source=source, config=config)
+                name: given.table(name) or source_table(sources, pascal(name), source=source)
                 for name, source in config.sources.items()
             },
             lanes={
@@ -71,12 +102,20 @@ class PipelineStack(Stack):
                 for name, scope in scopes.items()
             },
             keys={
-                name: api_key(scope, "ApiKey", target_name=name, config=config)
+                name: given.api_key(name)
+                or api_key(scope, "ApiKey", target_name=name, config=config)
                 for name, scope in scopes.items()
             },
             failed=failed_changes(self, config),
             stash=stash(self, config),
-            index=VectorIndex(self, "Index", stage=stage, config=config, code=code),
+            index=VectorIndex(
+                self,
+                "Index",
+                stage=stage,
+                config=config,
+                code=code,
+                ledger_table=ledger.table.table_name,
+            ),
         )
 
     def _functions(
@@ -132,6 +171,9 @@ class PipelineStack(Stack):
             sweep=function(
                 self, "Sweep", spec=FUNCTIONS["sweep"], environment=settings.sweep(), role="sweep"
             ),
+            query=function(
+                self, "Query", spec=FUNCTIONS["query"], environment=settings.query(), role="query"
+            ),
             breaker=function(
                 self,
                 "Breaker",
@@ -159,3 +201,14 @@ def _embed(target_name: str, config: StageConfig) -> FunctionSpec:
         memory_mb=target.memory_mb,
         reserved_concurrency=config.reserve_of(target_name),
     )
+
+
+def _warn_without_addressee(
+    scope: Construct, stage: str, config: StageConfig, topics: AlarmTopics
+) -> None:
+    if config.removal == "retain" and topics.reaches_no_person:
+        Annotations.of(scope).add_warning_v2(
+            "embedq:NoAlarmEmails",
+            f"stages.{stage}.alarm_emails.critical is empty: alarms reach no person. Add an"
+            " address, or subscribe to the topic of the output CriticalTopicArn.",
+        )

@@ -1,0 +1,52 @@
+"""Questions about the index, asked through a function of the stack.
+
+A computer outside a VPC does not reach an index inside it, and no person needs rights on a domain.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from functions.adapters.opensearch_http import OpenSearchError, unavailable
+from functions.core.failure import Failure, FailureError, FailureKind
+
+
+class IndexThroughFunction:
+    """OpenSearch as commands see it: the function passes on what only reads."""
+
+    def __init__(self, lambda_client: Any, function: str) -> None:
+        self._lambda = lambda_client
+        self._function = function
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        query: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Send a question, which is a POST request, and return OpenSearch's answer."""
+        if method != "POST":
+            raise ValueError(f"{method} is no question: commands send POST only")
+        question = {"path": path, "body": body, "query": dict(query or {})}
+        answer = self._invoke(json.dumps(question).encode())
+        match answer:
+            case {"refused": {"status": int(status), "kind": str(kind), "reason": str(reason)}}:
+                raise OpenSearchError(status, kind, reason)
+            case {"failed": {"kind": str(kind), "message": str(message)}}:
+                raise FailureError(Failure(FailureKind(kind), message))
+        return answer["answer"]
+
+    def _invoke(self, question: bytes) -> Any:
+        try:
+            answer = self._lambda.invoke(FunctionName=self._function, Payload=question)
+        except ClientError as error:
+            raise unavailable(f"the function {self._function} was not called: {error}") from error
+        content = json.loads(answer["Payload"].read())
+        if "FunctionError" in answer:
+            reason = content.get("errorMessage", "no reason given")
+            raise unavailable(f"the function {self._function} failed: {reason}")
+        return content

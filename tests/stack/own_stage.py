@@ -1,0 +1,23 @@
+"""A stage as its user has written it: three sources, two targets, one source sequential."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from infrastructure.names import pascal
+from local.stages import ChosenStage
+from ops.deployment import Deployment
+from ops.stack import local_deployment
+
+OWN = ChosenStage(Path(__file__).with_name("own_stage.json"), "own")
+OTHERS = [pascal("source", "messages"), pascal("source", "parts"), pascal("target", "large")]
+
+
+def articles_only(endpoint_url: str) -> Deployment:
+    """Return the stack as if it had the source articles and the target default alone."""
+    whole = local_deployment(endpoint_url, OWN.stack)
+    outputs = {
+        name: value
+        for name, value in whole.outputs.items()
+        if not name.startswith(tuple(OTHERS)) and "SequentialMessages" not in name
+    }
+    return replace(whole, outputs=outputs)

@@ -1,0 +1,28 @@
+"""A stage of a user's own on the engines: its demo, its table and its order."""
+
+from local.stack import LocalStack
+from ops.demo.own_story import OwnStory
+from ops.stack import local_deployment
+from tests.stack.own_stage import OWN
+
+
+def test_demo_of_an_own_stage_shows_every_source_and_target(stack: LocalStack) -> None:
+    """R81 R82: keys of all types, a sequential source, an existing table, Azure's address."""
+    said: list[str] = []
+    deployment = local_deployment(stack.endpoint_url, OWN.stack)
+
+    OwnStory(deployment, said.append).run()
+
+    assert [line[:2] for line in said if line[:1].isdigit()] == ["1.", "2.", "3.", "4.", "5."]
+    assert said[-4:] == [
+        "   articles -> default: table and index agree",
+        "   messages -> default: table and index agree",
+        "   messages -> large: table and index agree",
+        "   parts -> large: table and index agree",
+    ]
+    assert "   messages: 3 items, key conversation (S), number (N), sequential, as demo-4|4" in said
+    assert deployment.source("messages").table == "Messages.v2"
+    assert deployment.target("large").index == "everything"
+    assert deployment.target("large").provider == "azure"
+    row = deployment.row_key("demo-4|4", source="messages", target="large")
+    assert deployment.read_row(row).task.lane == "sequential"
