@@ -68,7 +68,7 @@ class LocalStack:
     opensearch_url: str
     spec: StackSpec
     runner: Runner
-    ended: Callable[[], tuple[str, ...]]  # names the engines that have died
+    ended: Callable[[], tuple[str, ...]]  # names the engines that have ended
     events_file: Path  # what was sent to EventBridge, one event a line
 
     def client(self, service: Any) -> Any:

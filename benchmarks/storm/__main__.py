@@ -15,7 +15,7 @@ from math import inf
 from pathlib import Path
 from random import SystemRandom
 
-from benchmarks.storm.backlog import StoryError, Told
+from benchmarks.storm.backlog import StoryError, StoryResult
 from benchmarks.storm.outage_story import outage
 from benchmarks.storm.plan import make_plan
 from benchmarks.storm.run import Limits, run_storm
@@ -40,19 +40,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # OpenSearch runs as a user of its own.
     folder.chmod(0o755)
     try:
-        told = STORIES[chosen.story](folder, say=_say) if chosen.story else _storm(chosen, folder)
+        result = STORIES[chosen.story](folder, say=_say) if chosen.story else _storm(chosen, folder)
     except (NotSettledError, StoryError) as error:
-        told = Told([f"It did not come to its end: {error}"], ["no end"])
-    for line in told.lines:
+        result = StoryResult([f"It did not come to its end: {error}"], ["no end"])
+    for line in result.lines:
         _say(line)
-    if chosen.keep or told.violations:
+    if chosen.keep or result.violations:
         _say(f"logs and events: {folder}")
     else:
         shutil.rmtree(folder)
-    return 1 if told.violations else 0
+    return 1 if result.violations else 0
 
 
-def _storm(chosen: argparse.Namespace, folder: Path) -> Told:
+def _storm(chosen: argparse.Namespace, folder: Path) -> StoryResult:
     seed = SystemRandom().randrange(1_000_000) if chosen.seed is None else chosen.seed
     plan = make_plan(seed=seed, operations=chosen.operations, kills=chosen.kills)
     _say(
@@ -66,8 +66,8 @@ def _storm(chosen: argparse.Namespace, folder: Path) -> Told:
     )
     change = as_deployed if chosen.as_deployed else partial(hurried, tempo=Tempo())
     with storm_world(folder, change=change, log=_say) as world:
-        result = run_storm(world, plan, limits=limits, say=_say)
-    return Told(list(result.lines()), result.violations())
+        storm = run_storm(world, plan, limits=limits, say=_say)
+    return StoryResult(list(storm.lines()), storm.violations())
 
 
 def _parser() -> argparse.ArgumentParser:

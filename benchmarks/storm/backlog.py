@@ -27,7 +27,7 @@ class StoryError(Exception):
 
 
 @dataclass(frozen=True)
-class Told:
+class StoryResult:
     """What a scripted run showed, and what it should not have."""
 
     lines: Sequence[str]

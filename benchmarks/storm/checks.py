@@ -22,7 +22,7 @@ PAGE_ENTRIES = 1000
 ROUND_ROWS = 100
 
 # Document and version -> the statuses that were announced for it.
-Told = Mapping[tuple[str, int], set[str]]
+Announced = Mapping[tuple[str, int], set[str]]
 
 
 @dataclass
@@ -68,14 +68,14 @@ def check(world: World, finals: Mapping[str, Content | None]) -> Verdict:
     verdict.different += differences(world.deployment)
     entries = dict(_live_entries(world))
     rows = _rows(world, finals)
-    told = _told(world.stack.events_file)
+    announced = _announced(world.stack.events_file)
     for name, content in finals.items():
         row = rows.get(_key(world, name))
         if row is None:
             verdict.lost.append(f"{name} has no row in the ledger")
             continue
         verdict.endings[str(row.status)] += 1
-        _check_row(verdict, name, row, told)
+        _check_row(verdict, name, row, announced)
         if not row.status.is_failed:
             _check_entry(verdict, name, _wanted_hash(world, name, content), entries.get(name))
     unknown = [name for name in entries if name not in finals]
@@ -83,13 +83,13 @@ def check(world: World, finals: Mapping[str, Content | None]) -> Verdict:
     return verdict
 
 
-def _check_row(verdict: Verdict, name: str, row: LedgerRow, told: Told) -> None:
+def _check_row(verdict: Verdict, name: str, row: LedgerRow, announced: Announced) -> None:
     if row.status.is_open or row.is_healing:
         verdict.without_end.append(f"{name} is {row.status} at version {row.task.version}")
         return
     if row.status.is_failed and not (row.outcome.reason and row.errors):
         verdict.unexplained.append(f"{name} is {row.status} at version {row.task.version}")
-    if str(row.status) not in told.get((name, row.task.version), set()):
+    if str(row.status) not in announced.get((name, row.task.version), set()):
         verdict.not_announced.append(f"{name} is {row.status} at version {row.task.version}")
 
 
@@ -139,9 +139,11 @@ def _page(world: World, after: Sequence[Any] | None) -> Sequence[Mapping[str, An
     return hits
 
 
-def _told(events: Path) -> Told:
-    told: dict[tuple[str, int], set[str]] = {}
+def _announced(events: Path) -> Announced:
+    announced: dict[tuple[str, int], set[str]] = {}
     for line in events.read_text().splitlines() if events.exists() else ():
         detail = json.loads(line)["detail"]
-        told.setdefault((detail["document_id"], detail["version"]), set()).add(detail["status"])
-    return told
+        announced.setdefault((detail["document_id"], detail["version"]), set()).add(
+            detail["status"]
+        )
+    return announced

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.storm.backlog import Backlog, Say, Told, violated
+from benchmarks.storm.backlog import Backlog, Say, StoryResult, violated
 from benchmarks.storm.settle import look
 from benchmarks.storm.tempo import BREAKER as STORM_BREAKER
 from benchmarks.storm.tempo import Tempo, hurried
@@ -26,7 +26,7 @@ DRAIN_SECONDS = 600.0
 WORKED_WITHOUT_PROVIDER = "delete"
 
 
-def outage(folder: Path, *, say: Say) -> Told:
+def outage(folder: Path, *, say: Say) -> StoryResult:
     """Let the provider fail for a shortened hour while a backlog waits."""
     with storm_world(folder, change=lambda spec: hurried(spec, TEMPO), log=say) as world:
         backlog = Backlog(world, DOCUMENTS, say)
@@ -45,7 +45,7 @@ def outage(folder: Path, *, say: Say) -> Told:
         drained = backlog.wait(backlog.is_completed, "draining", limit_seconds=DRAIN_SECONDS)
         rows = backlog.rows()
     receives = max(row.progress.receive_count for row in rows)
-    return Told(
+    return StoryResult(
         lines=[
             f"{DOCUMENTS} documents, and a provider that is down for {OUTAGE_SECONDS:.0f} s"
             f" (an hour, {FASTER} times as fast):",

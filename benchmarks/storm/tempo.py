@@ -7,7 +7,7 @@ from typing import Any
 
 from local.specs import FunctionSpec, QueueSpec, ScheduleSpec, StackSpec
 
-# As deployed: a message of a run that died comes back after six of its timeouts.
+# As deployed: six timeouts of embed, for a message whose run could not set a shorter one.
 VISIBILITY_TIMEOUTS = 6
 VISIBILITY = "VisibilityTimeout"
 
@@ -18,7 +18,7 @@ class Tempo:
 
     embed_seconds: int = 10
     due_seconds: int = 3
-    rest_seconds: int = 10
+    maintenance_seconds: int = 10
     breaker_seconds: int = 3
     stuck_seconds: float = 100.0  # longer than the visibility timeout
     retry: Mapping[str, Any] = field(default_factory=lambda: RETRY)
@@ -118,7 +118,7 @@ def _queue(queue: QueueSpec, tempo: Tempo) -> QueueSpec:
 def _schedule(schedule: ScheduleSpec, tempo: Tempo) -> ScheduleSpec:
     seconds = {
         "due": tempo.due_seconds,
-        "maintenance": tempo.rest_seconds,
+        "maintenance": tempo.maintenance_seconds,
         "reconcile": tempo.breaker_seconds,
     }
     return replace(schedule, every_seconds=seconds[json.loads(schedule.payload)["job"]])

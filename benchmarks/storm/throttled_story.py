@@ -4,7 +4,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from benchmarks.storm.backlog import Backlog, Say, Told, violated
+from benchmarks.storm.backlog import Backlog, Say, StoryResult, violated
 from benchmarks.storm.tempo import with_target
 from benchmarks.storm.world import storm_world
 from local.provider.faults import Fault, FaultKind, RetryAfter
@@ -18,7 +18,7 @@ TOKENS_PER_REQUEST = 2_000
 MOST_TIMES_THE_ALLOWED = 2.0
 
 
-def throttled(folder: Path, *, say: Say) -> Told:
+def throttled(folder: Path, *, say: Say) -> StoryResult:
     """Throttle, then take what the limit allows. Everything else is as deployed."""
     with ExitStack() as running:
         server = running.enter_context(ModelServer("hashed", tokens_per_minute=TOKENS_PER_MINUTE))
@@ -52,7 +52,7 @@ def throttled(folder: Path, *, say: Say) -> Told:
         statuses = world.provider.sales().statuses
     spent = sum(row.progress.attempts - 1 for row in rows)
     failed = sum(row.status.is_failed or bool(row.progress.heals) for row in rows)
-    return Told(
+    return StoryResult(
         lines=[
             f"{DOCUMENTS} documents, and 429 for {THROTTLED_SECONDS:.0f} s:",
             f"  failed      {failed}",

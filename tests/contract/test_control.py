@@ -99,7 +99,7 @@ def test_changed_state_is_changed_again_only_from_where_it_is(
     assert control.read("default").index == OPEN
 
 
-def test_note_that_a_change_was_told_is_a_change_of_its_own(control: ControlStore) -> None:
+def test_note_that_a_change_was_logged_is_a_change_of_its_own(control: ControlStore) -> None:
     """R25: a person's change is logged by the function that carries it out."""
     mine = replace(OPEN, state=Circuit.PAUSED, is_logged=False)
     control.swap("default", Part.PROVIDER, Breaker(), mine)

@@ -27,7 +27,7 @@ def moto_queues() -> Iterator[SqsEngine]:
         yield SqsEngine(client("sqs"))
 
 
-def bury(engine: SqsEngine, lane: Lane) -> str:
+def make_dead_letter(engine: SqsEngine, lane: Lane) -> str:
     """Send a task, receive it until it is a dead letter, and return its message id."""
     engine.tasks.send([make_task(lane=lane)])
     for _ in range(MAX_RECEIVES):
@@ -41,7 +41,7 @@ def bury(engine: SqsEngine, lane: Lane) -> str:
 @pytest.mark.timeout(600)
 def test_elasticmq_moves_no_fifo_dead_letter(elasticmq: SqsEngine) -> None:
     """R41: so one-machine mode moves them itself."""
-    bury(elasticmq, Lane.NORMAL)
+    make_dead_letter(elasticmq, Lane.NORMAL)
 
     elasticmq.redrive(Lane.NORMAL)
 
@@ -53,12 +53,12 @@ def test_elasticmq_moves_no_fifo_dead_letter(elasticmq: SqsEngine) -> None:
 @pytest.mark.timeout(600)
 def test_elasticmq_keeps_the_id_of_a_redriven_message(elasticmq: SqsEngine) -> None:
     """R20: so a redrive is known by its time of sending, which is new there too."""
-    buried = bury(elasticmq, Lane.BULK)
+    dead = make_dead_letter(elasticmq, Lane.BULK)
 
     elasticmq.redrive(Lane.BULK)
 
     [redriven] = elasticmq.receive_after(Lane.BULK, seconds=1)
-    assert redriven.message_id == buried
+    assert redriven.message_id == dead
 
 
 @pytest.mark.engines

@@ -93,7 +93,7 @@ def test_empty_bucket_names_nothing(engine: Engine) -> None:
     "body",
     [b"", b"null", b"[]", b"{}", b'{"payload": "x"}', b'{"payload": {"Records": [1]}}', b"\xff"],
 )
-def test_what_lambda_did_not_write_is_told(engine: Engine, body: bytes) -> None:
+def test_what_lambda_did_not_write_is_named(engine: Engine, body: bytes) -> None:
     """R10: without quoting it."""
     engine.put("aws/lambda/odd", body)
 

@@ -107,7 +107,7 @@ def test_vectors_come_back_bit_for_bit(
     ("version", "result"),
     [
         pytest.param(NOW_MS - 1, Written.CONFLICT, id="lower"),
-        # A run that died has written it: completed from what stands there.
+        # A run that crashed has written it: completed from what stands there.
         pytest.param(NOW_MS, Written.CONFLICT, id="equal"),
         pytest.param(NOW_MS + 1, Written.WRITTEN, id="higher"),
     ],

@@ -1,4 +1,4 @@
-"""An index that is not there, or not behind its alias: told, never made by accident."""
+"""An index that is not there, or not behind its alias: reported, never made by accident."""
 
 from uuid import uuid4
 

@@ -104,7 +104,7 @@ def test_filter_finds_what_many_nearer_documents_hide(engine: IndexEngine) -> No
 
 
 def test_tombstones_are_never_found(engine: IndexEngine) -> None:
-    """R07 R15: a deleted document leaves the search with the write that buries it."""
+    """R07 R15: a deleted document leaves the search with the write of its tombstone."""
     fill(engine, entry("a"), entry("b"), tombstone("never there"))
     assert sorted(names(engine.search(EAST))) == ["a", "b"]
 

@@ -39,19 +39,19 @@ class Lane:
     def dead_url(self) -> str:
         return str(self.sqs.get_queue_url(QueueName=self.dead_name)["QueueUrl"])
 
-    def bury(self, *bodies: str) -> list[str]:
+    def make_dead_letters(self, *bodies: str) -> list[str]:
         """Send messages and receive them until they are dead letters; return their ids."""
         ids = [str(self._send(body)["MessageId"]) for body in bodies]
-        self.let_die(len(bodies))
+        self.receive_until_dead(len(bodies))
         return ids
 
-    def let_die(self, count: int) -> None:
+    def receive_until_dead(self, count: int) -> None:
         """Receive messages until so many are dead letters."""
         end = time.monotonic() + LIMIT_SECONDS
         while self.waiting(self.dead_url) < count:
             # maxReceiveCount is 1: the second look at a message moves it.
             self.receive(self.url, visibility=0)
-            assert time.monotonic() < end, "the messages did not die"
+            assert time.monotonic() < end, "the messages are no dead letters"
 
     def receive(self, url: str, *, visibility: int = 30) -> list[dict[str, Any]]:
         found = self.sqs.receive_message(
@@ -89,7 +89,7 @@ class Lane:
 
 
 def make_lane(client: Callable[[str], Any], *, fifo: bool, dead_name: str = "") -> Lane:
-    """Make a queue whose messages die at their second receive."""
+    """Make a queue whose messages are dead letters at their second receive."""
     sqs = client("sqs")
     suffix = ".fifo" if fifo else ""
     nature = {"FifoQueue": "true"} if fifo else {}

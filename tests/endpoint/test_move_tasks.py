@@ -31,7 +31,7 @@ def fifo(client: Client) -> Lane:
 
 def test_a_dead_letter_comes_back_as_a_new_message(lane: Lane) -> None:
     """R41: redrive brings a task back with a new id and a receive count of 1."""
-    (old_id,) = lane.bury("task")
+    (old_id,) = lane.make_dead_letters("task")
 
     lane.sqs.start_message_move_task(SourceArn=lane.dead_arn)
 
@@ -54,7 +54,7 @@ def test_a_dead_letter_comes_back_as_a_new_message(lane: Lane) -> None:
 def test_a_group_keeps_its_order(fifo: Lane) -> None:
     """R41: also over several batches."""
     bodies = [f"{number:02}" for number in range(13)]
-    fifo.bury(*bodies)
+    fifo.make_dead_letters(*bodies)
 
     fifo.sqs.start_message_move_task(SourceArn=fifo.dead_arn)
 
@@ -65,11 +65,11 @@ def test_a_group_keeps_its_order(fifo: Lane) -> None:
 
 def test_a_task_that_dies_again_can_come_back_again(fifo: Lane) -> None:
     """R41: deduplication drops neither the second dead letter nor the next redrive."""
-    fifo.bury("task")
+    fifo.make_dead_letters("task")
     for _ in range(3):
         fifo.sqs.start_message_move_task(SourceArn=fifo.dead_arn)
         fifo.wait_for_task()
-        fifo.let_die(1)
+        fifo.receive_until_dead(1)
 
     assert len(fifo.sqs.list_message_move_tasks(SourceArn=fifo.dead_arn)["Results"]) == 1
     listed = fifo.sqs.list_message_move_tasks(SourceArn=fifo.dead_arn, MaxResults=10)["Results"]
@@ -79,11 +79,11 @@ def test_a_task_that_dies_again_can_come_back_again(fifo: Lane) -> None:
 def test_each_dead_letter_goes_to_the_queue_it_came_from(client: Client, fifo: Lane) -> None:
     """R41: high and normal share a DLQ."""
     other = make_lane(client, fifo=True, dead_name=fifo.dead_name)
-    fifo.bury("mine")
+    fifo.make_dead_letters("mine")
     other.sqs.send_message(
         QueueUrl=other.url, MessageBody="other", MessageGroupId="o", MessageDeduplicationId="o"
     )
-    other.let_die(2)
+    other.receive_until_dead(2)
 
     fifo.sqs.start_message_move_task(SourceArn=fifo.dead_arn)
 
@@ -112,7 +112,7 @@ def test_a_destination_takes_what_has_no_known_source(client: Client, lane: Lane
 
 def test_messages_move_no_faster_than_asked(fifo: Lane) -> None:
     """R41: MaxNumberOfMessagesPerSecond protects the readers of the queue."""
-    fifo.bury("a", "b", "c", "d", "e")
+    fifo.make_dead_letters("a", "b", "c", "d", "e")
     began = time.monotonic()
 
     fifo.sqs.start_message_move_task(SourceArn=fifo.dead_arn, MaxNumberOfMessagesPerSecond=10)
@@ -125,7 +125,7 @@ def test_messages_move_no_faster_than_asked(fifo: Lane) -> None:
 
 def test_one_task_at_a_time_and_it_can_be_cancelled(fifo: Lane) -> None:
     """R41: a cancelled move leaves what it has not moved, at once visible."""
-    fifo.bury("a", "b", "c")
+    fifo.make_dead_letters("a", "b", "c")
     handle = fifo.sqs.start_message_move_task(
         SourceArn=fifo.dead_arn, MaxNumberOfMessagesPerSecond=1
     )["TaskHandle"]
@@ -210,7 +210,7 @@ def _call(url: str, **fields: str) -> str:
 
 def test_older_sdks_move_through_the_query_protocol(endpoint: AwsEndpoint, fifo: Lane) -> None:
     """R82: XML in, XML out."""
-    fifo.bury("task")
+    fifo.make_dead_letters("task")
 
     started = _call(endpoint.url, Action="StartMessageMoveTask", SourceArn=fifo.dead_arn)
 
@@ -237,7 +237,7 @@ def test_older_sdks_move_through_the_query_protocol(endpoint: AwsEndpoint, fifo:
 
 def test_the_aws_command_line_redrives(aws: Callable[..., str], fifo: Lane) -> None:
     """R41, R82: `aws sqs start-message-move-task` brings a dead letter back."""
-    (old_id,) = fifo.bury("task")
+    (old_id,) = fifo.make_dead_letters("task")
 
     aws("sqs", "start-message-move-task", "--source-arn", fifo.dead_arn)
 

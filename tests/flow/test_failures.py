@@ -342,7 +342,7 @@ def test_ledger_that_is_down_for_hours_loses_nothing_and_spends_no_attempt() -> 
 
 
 def test_events_that_are_refused_for_hours_lose_nothing() -> None:
-    """R27 R31: the ledger says what each document waits for; none dies unexplained."""
+    """R27 R31: the ledger says what each document waits for; none fails without a reason."""
     pipeline = make_pipeline()
     pipeline.announcer.refuses = 10_000
     for number in range(5):

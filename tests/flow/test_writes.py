@@ -135,7 +135,7 @@ def test_another_index_makes_every_document_new() -> None:
     assert texts(moved) == {"a": "hello"}
 
 
-def test_every_step_is_told_with_document_version_and_attempt(pipeline: MemoryPipeline) -> None:
+def test_every_step_is_logged_with_document_version_and_attempt(pipeline: MemoryPipeline) -> None:
     """R63: ids and numbers; never the text."""
     write(pipeline, "a", "secret words")
 

@@ -121,7 +121,7 @@ def test_open_breaker_pauses_the_lanes(stage: Stage) -> None:
 def test_passed_probe_brings_the_first_lane_back(
     stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """R25: through embed itself, told by an event with its target, part and reason."""
+    """R25: through embed itself, logged as an event with its target, part and reason."""
     stage.control.swap(
         "default", Part.PROVIDER, Breaker(), Breaker(Circuit.OPEN, "down", NOW_MS, due_ms=NOW_MS)
     )

@@ -103,9 +103,9 @@ def test_foreign_message_fails_alone(
 
     failed = embed([foreign, ours])
 
-    [told] = [vars(r) for r in caplog.records if r.getMessage() == "message_malformed"]
+    [line] = [vars(r) for r in caplog.records if r.getMessage() == "message_malformed"]
     assert failed == [foreign["messageId"]]
-    assert told["message_id"] == foreign["messageId"]
+    assert line["message_id"] == foreign["messageId"]
 
 
 def test_poison_is_recorded_and_handed_back(surroundings: Surroundings) -> None:

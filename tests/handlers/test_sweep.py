@@ -161,7 +161,7 @@ def test_run_with_a_job_that_failed_is_an_error_of_the_function(stage: Stage) ->
 
 
 def test_event_without_a_job_is_refused(stage: Stage) -> None:  # noqa: ARG001
-    """R29: a schedule that was changed by hand is told."""
+    """R29: a schedule that was changed by hand is named."""
     with pytest.raises(UnknownJobError, match="the event's job is 'None'"):
         handler.lambda_handler({}, Context())
 

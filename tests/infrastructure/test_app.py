@@ -152,10 +152,10 @@ def test_synth_needs_no_credentials_no_network_and_no_node_on_the_path(
 
 
 def test_stage_that_is_kept_and_whose_alarms_reach_no_person_says_so(tmp_path: Path) -> None:
-    """R85: at synth, with the way out."""
+    """R61: at synth, with the way out."""
     prod = CONTEXT["stages"]["prod"]
-    told = {**prod, "alarm_emails": {"critical": ["team@example.com"]}}
-    stages = {"dev": CONTEXT["stages"]["dev"], "prod": prod, "told": told}
+    mailed = {**prod, "alarm_emails": {"critical": ["team@example.com"]}}
+    stages = {"dev": CONTEXT["stages"]["dev"], "prod": prod, "mailed": mailed}
 
     made = pipeline_app({**CONTEXT, "stages": stages}, code=PLACEHOLDER, outdir=tmp_path).synth()
 
@@ -164,7 +164,7 @@ def test_stage_that_is_kept_and_whose_alarms_reach_no_person_says_so(tmp_path: P
         for stage in stages
         for name in [f"embedq-{stage}"]
     }
-    assert warnings["dev"] == warnings["told"] == []
+    assert warnings["dev"] == warnings["mailed"] == []
     assert len(warnings["prod"]) == 1
     assert "stages.prod.alarm_emails.critical is empty" in warnings["prod"][0]
 

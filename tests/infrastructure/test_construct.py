@@ -40,7 +40,7 @@ def pipeline(stack: Stack, settings: dict[str, Any] | None = None, **given: Any)
 
 
 def test_what_the_app_made_is_used_and_nothing_is_made_in_its_place(tmp_path: Path) -> None:
-    """R01, R02: table, secret, their keys and topics, passed as CDK objects."""
+    """R54 R01 R02: table, secret, their keys and topics, passed as CDK objects."""
     app = App(outdir=str(tmp_path))
     stack = Stack(app, "Shop")
     own_key = kms.Key(stack, "OwnKey")
@@ -104,7 +104,7 @@ def test_what_the_app_made_is_used_and_nothing_is_made_in_its_place(tmp_path: Pa
     ],
 )
 def test_what_does_not_fit_the_settings_is_named(change: dict[str, list[str]], line: str) -> None:
-    """R01: each mistake on a line, with the construct that it is in."""
+    """R54 R01: each mistake on a line, with the construct that it is in."""
     stack = Stack(App(), "Shop")
     arn = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:key-AbCdEf"
     made: dict[str, Any] = {
@@ -122,7 +122,7 @@ def test_what_does_not_fit_the_settings_is_named(change: dict[str, list[str]], l
 
 
 def test_table_without_a_stream_and_secret_by_name_are_refused() -> None:
-    """R02: at synth, where a deployment would fail or need a wildcard."""
+    """R54 R02: at synth, where a deployment would fail or need a wildcard."""
     stack = Stack(App(), "Shop")
     by_name = secretsmanager.Secret.from_secret_name_v2(stack, "ByName", "provider-key")
 
@@ -140,13 +140,13 @@ def test_table_without_a_stream_and_secret_by_name_are_refused() -> None:
 
 
 def test_wrong_settings_are_named_as_in_cdk_json() -> None:
-    """R01: the same lines, with the construct in the file's place."""
+    """R54 R01: the same lines, with the construct in the file's place."""
     with pytest.raises(ConfigError, match=r"^EmbeddingPipeline Shop/Embeddings: sources\.articles"):
         pipeline(Stack(App(), "Shop"), stage_with(((*ARTICLES, "colour"), "red")))
 
 
 def test_second_pipeline_of_a_stack_is_refused() -> None:
-    """R01: a command could not tell their outputs apart."""
+    """R54 R01: a command could not tell their outputs apart."""
     stack = Stack(App(), "Shop")
     pipeline(stack)
 
@@ -157,7 +157,7 @@ def test_second_pipeline_of_a_stack_is_refused() -> None:
 
 
 def test_two_pipelines_of_one_app_share_nothing(tmp_path: Path) -> None:
-    """R01: one stack each, also in an account that has both."""
+    """R54 R01: one stack each, also in an account that has both."""
     app = App(outdir=str(tmp_path))
     names = []
     for stage in ("shop", "blog"):

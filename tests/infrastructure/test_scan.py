@@ -91,7 +91,7 @@ def test_reason_holds_for_its_rule_at_its_place(rule: str, at: str, covers: bool
     assert unused([QUEUE], [entry]) == ([] if covers else [entry])
 
 
-def test_star_of_a_wildcard_is_told_from_any_text() -> None:
+def test_star_of_a_wildcard_is_distinguished_from_any_text() -> None:
     """R84: a reason for one wildcard is none for all others."""
     entry = Accepted("IAM5", "*/Resource Resource::[*]", "It has one.")
     wildcard = Finding("IAM5", "embedq-dev", "Sweep/Role/Resource Resource::*")

@@ -60,7 +60,7 @@ def test_what_is_set_aside_is_encrypted_private_and_expires(synthesized: Synthes
 def test_data_stays_or_goes_with_the_stack_as_the_stage_says(
     synthesize: Any, stage: str, policy: str
 ) -> None:
-    """R01: removal is configuration; what a failed first deployment made is never in the way."""
+    """R55 R01: removal is configuration; what a failed first deployment made is not in the way."""
     holders = (
         "AWS::DynamoDB::Table",
         "AWS::S3::Bucket",
@@ -84,7 +84,7 @@ def test_data_stays_or_goes_with_the_stack_as_the_stage_says(
 
 
 def test_queue_of_a_lane_goes_with_its_target(synthesize: Any) -> None:
-    """R84: tasks are in the ledger; a kept queue would only take a name."""
+    """R55 R84: tasks are in the ledger; a kept queue would only take a name."""
     queues = synthesize("prod").resources("AWS::SQS::Queue")
 
     lanes = [queue for name, queue in queues.items() if "DeadLetters" not in name]
@@ -92,7 +92,7 @@ def test_queue_of_a_lane_goes_with_its_target(synthesize: Any) -> None:
 
 
 def test_domain_is_upgraded_in_place_and_never_dropped(synthesize: Any) -> None:
-    """R84: another version is no new domain; a new domain leaves the old one."""
+    """R55 R84: another version is no new domain; a new domain leaves the old one."""
     for stage in ("dev", "prod"):
         (domain,) = synthesize(stage).resources("AWS::OpenSearchService::Domain").values()
 
@@ -130,7 +130,7 @@ def test_secret_is_made_empty(synthesize: Any) -> None:
 
 @pytest.mark.parametrize("stage", ["dev", "prod"])
 def test_source_table_is_never_deleted_by_the_stack(synthesize: Any, stage: str) -> None:
-    """R02: another key makes another table, another name of the source too; the items stay."""
+    """R55 R02: another key makes another table, another name of the source too; the items stay."""
     tables = synthesize(stage).resources("AWS::DynamoDB::Table")
     (source,) = [table for name, table in tables.items() if name.startswith("Sources")]
 

@@ -37,12 +37,12 @@ def of(updates: list[Update], name: str) -> Update:
 
 
 def test_page_is_what_the_templates_say(updates: list[Update]) -> None:
-    """R01: `make docs` writes it."""
+    """R55 R01: `make docs` writes it."""
     assert PATH.read_text() == updates_page(updates)
 
 
 def test_no_update_of_a_kept_stage_deletes_data(updates: list[Update]) -> None:
-    """R84: only lanes go, whose tasks are in the ledger."""
+    """R55: only lanes go, whose tasks are in the ledger."""
     lost = {
         one.name
         for found in updates
@@ -55,7 +55,7 @@ def test_no_update_of_a_kept_stage_deletes_data(updates: list[Update]) -> None:
 
 
 def test_nothing_with_a_fixed_name_is_replaced(updates: list[Update]) -> None:
-    """R84: the new one would find the name taken, and every deployment would fail."""
+    """R55: the new one would find the name taken, and every deployment would fail."""
     refused = {
         one.name
         for found in updates
@@ -67,7 +67,7 @@ def test_nothing_with_a_fixed_name_is_replaced(updates: list[Update]) -> None:
 
 
 def test_what_does_not_fit_the_deployed_stage_is_refused(updates: list[Update]) -> None:
-    """R84: by index_setup, in its words, or by AWS; what is refused changes nothing."""
+    """R55: by index_setup, in its words, or by AWS; what is refused changes nothing."""
     refused = {
         found.change.name: found.refusals[0].split(":")[0] for found in updates if found.refusals
     }
@@ -85,7 +85,7 @@ def test_what_does_not_fit_the_deployed_stage_is_refused(updates: list[Update]) 
 
 
 def test_index_is_made_wherever_the_stage_goes(updates: list[Update]) -> None:
-    """R84: another domain calls index_setup, although nothing else about the index changes."""
+    """R55: another domain calls index_setup, although nothing else about the index changes."""
     for name in (
         "another existing domain",
         "an existing domain instead of the one that the stack made",
@@ -96,7 +96,7 @@ def test_index_is_made_wherever_the_stage_goes(updates: list[Update]) -> None:
 
 
 def test_table_that_becomes_an_existing_one_is_read_on(updates: list[Update]) -> None:
-    """R02: the mapping stays, with its place in the stream."""
+    """R55 R02: the mapping stays, with its place in the stream."""
     found = of(updates, "the table that the stack made becomes an existing one, by `table`")
 
     assert {one.effect for one in found.differences if one.kind == "AWS::DynamoDB::Table"} == {
@@ -106,7 +106,7 @@ def test_table_that_becomes_an_existing_one_is_read_on(updates: list[Update]) ->
 
 
 def test_stage_that_is_not_kept_loses_what_is_removed_but_for_tables() -> None:
-    """R01 R02: removal is configuration, and the page says what it means."""
+    """R55 R01 R02: removal is configuration, and the page says what it means."""
     names = ("a target is removed", "a source is removed")
     destroy = to("removal", value="destroy")
 

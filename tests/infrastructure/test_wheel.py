@@ -64,7 +64,7 @@ def run(home: Path, *command: str, **environment: str) -> subprocess.CompletedPr
 
 
 def test_app_of_another_person_synthesizes_with_the_wheel_alone(home: Path, tmp_path: Path) -> None:
-    """R01: table, secret, topics and VPC of the app, and the zips that are in the wheel."""
+    """R54 R01: table, secret, topics and VPC of the app, and the zips that are in the wheel."""
     app = str(ROOT / "tests/infrastructure/foreign_app.py")
 
     done = run(home, "python", "-I", app, str(tmp_path))
@@ -110,7 +110,7 @@ def test_command_of_the_wheel_answers(home: Path) -> None:
 def test_every_module_of_the_wheel_can_be_imported_and_none_is_beside_the_package(
     home: Path,
 ) -> None:
-    """R01: a package of the user may be called functions, or tests, or local."""
+    """R54 R01: a package of the user may be called functions, or tests, or local."""
     code = (
         "import importlib, importlib.util, pkgutil, embedq\n"
         "for one in pkgutil.walk_packages(embedq.__path__, 'embedq.'):\n"
@@ -132,7 +132,7 @@ def test_same_inputs_give_the_same_wheel(home: Path, tmp_path: Path) -> None:
 
 
 def test_wheel_asks_for_what_it_imports(home: Path) -> None:
-    """R01: the CDK only of those who want the construct."""
+    """R54 R01: the CDK only of those who want the construct."""
     [wheel] = home.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         [metadata] = [name for name in archive.namelist() if name.endswith("METADATA")]
@@ -146,7 +146,7 @@ def test_wheel_asks_for_what_it_imports(home: Path) -> None:
 
 
 def test_construct_without_the_cdk_says_what_to_install(home: Path) -> None:
-    """R01: a line with the way out."""
+    """R54 R01: a line with the way out."""
     code = "import sys; sys.modules['aws_cdk'] = None; from embedq import EmbeddingPipeline"
 
     done = run(home, "python", "-I", "-c", code)

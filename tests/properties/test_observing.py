@@ -52,7 +52,7 @@ BEGINNINGS = ("change_accepted", "task_requeued")
 RETURNS = ("task_failed", "task_parked", "task_moved", "task_healing")
 
 
-def told_as(before: LedgerRow | None, after: LedgerRow) -> str | None:
+def event_of(before: LedgerRow | None, after: LedgerRow) -> str | None:
     """Name the log line that a step in the ledger is owed."""
     if before is None or before.position != after.position:
         return "change_accepted"
@@ -97,17 +97,17 @@ def test_comprehensive_audit_logging(
     owed: Counter[tuple[str, str, int]] = Counter()
     standing: dict[str, LedgerRow] = {}
     for row in articles.ledger.history:
-        name = told_as(standing.get(row.task.document_id), row)
+        name = event_of(standing.get(row.task.document_id), row)
         standing[row.task.document_id] = row
         if name is not None:
             owed[name, row.task.document_id, row.task.version] += 1
     lines = log_lines(articles.pipeline.telemetry.events)
-    told = Counter(
+    logged = Counter(
         (line["message"], line["document_id"], line["version"])
         for line in lines
         if line["message"] in (*BEGINNINGS, *RETURNS, *ENDS.values())
     )
-    assert told == owed
+    assert logged == owed
     times = [datetime.strptime(line["timestamp"], "%Y-%m-%d %H:%M:%S,%f%z") for line in lines]
     assert times == sorted(times)
 

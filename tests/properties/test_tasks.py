@@ -43,12 +43,12 @@ def test_task_persistence_across_restarts(
     """R80 property 4: a run killed at any point leaves its tasks where the next one finds them."""
     left = [0]
 
-    def die() -> None:
+    def kill() -> None:
         left[0] -= 1
         if left[0] == 0:
             raise Killed
 
-    articles = Articles(around=lambda box, names: Interrupted(box, names, die))
+    articles = Articles(around=lambda box, names: Interrupted(box, names, kill))
     for write in writes:
         articles.write(write)
     if in_embed:

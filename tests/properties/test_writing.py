@@ -36,29 +36,29 @@ class WatchedSend:
 def test_article_persistence_precedes_task_queuing(batches: list[tuple[list[Write], bool]]) -> None:
     """R80 property 1: the article, then its row, are stored before its task is in a lane."""
     queued: dict[str, int] = {}
-    deaths = [False]
+    kills = [False]
 
     def look(task: Task) -> None:
         row = articles.ledger.rows[task.row_key]
         assert (row.task.version, row.status) == (task.version, Status.PENDING)
         assert articles.stored() == articles.written
-        if deaths[-1]:
+        if kills[-1]:
             raise Killed
         queued[task.document_id] = task.version
 
     articles = Articles(
         around=lambda box, calls: WatchedSend(box, look) if "send" in calls else box
     )
-    for writes, dies in batches:
+    for writes, is_killed in batches:
         for write in writes:
             articles.write(write)
-        deaths.append(dies)
+        kills.append(is_killed)
         try:
             articles.pipeline.deliver_new()
         except Killed:
             # Nothing is in a lane that was not stored; the stream brings the rest again.
             assert queued.keys() <= articles.rows().keys()
-    deaths.append(False)
+    kills.append(False)
     articles.pipeline.deliver_new()
 
     assert queued == {name: row.task.version for name, row in articles.rows().items()}
@@ -116,8 +116,8 @@ def test_embedding_failure_isolation(
     kinds: list[FailureKind] = []
 
     def fail() -> None:
-        for told in kinds:
-            raise FailureError(Failure(told, "as told"))
+        for kind in kinds:
+            raise FailureError(Failure(kind, "as asked"))
 
     articles = Articles(
         around=lambda box, calls: Interrupted(box, calls, fail) if isinstance(box, place) else box

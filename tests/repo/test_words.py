@@ -35,7 +35,11 @@ PHRASES = [
 # As names or values in code; in a sentence they are plain words.
 NAMES = [
     r"\w*UNTOLD\w*",
-    r"(?<=\.)told|told(?=: bool|=)",
+    r"(?<=\.)told|told(?=: | ?=|\[)|_told|told_\w+|Told",
+    r"(?<=[._])rest(?!\w|\()",
+    r"\w*Nursery\w*",
+    r"bury|buried|let_die",
+    "guards",
     "ENOUGH",
     "ANCHOR_EVERY",
     '(?<=")rest(?=")',

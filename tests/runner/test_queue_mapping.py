@@ -49,7 +49,7 @@ def test_what_the_function_did_is_deleted(stage: Stage) -> None:
 def test_what_failed_comes_again_after_its_visibility(
     stage: Stage, what: str, visibility: int
 ) -> None:
-    """R82: a reported message alone, or a batch whose run failed, died or was killed at its time.
+    """R82: a reported message alone, or a batch whose run failed, crashed or was ended by time.
 
     Nothing else is deleted, and nothing is lost.
     """

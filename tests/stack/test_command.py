@@ -99,7 +99,7 @@ def test_search_that_opensearch_refuses_is_reported_in_a_sentence(articles: Arti
 
 
 def test_difference_between_table_and_index_is_named(articles: Articles) -> None:
-    """R40: an entry that is gone; the next write of the document brings it back."""
+    """R45 R40: an entry that is gone; the next write of the document brings it back."""
     name = articles.new_name()
     row = articles.indexed(name, "hello")
     assert differences(articles.deployment) == []
@@ -113,7 +113,7 @@ def test_difference_between_table_and_index_is_named(articles: Articles) -> None
 
 
 def test_entry_that_no_item_asks_for_is_counted(articles: Articles) -> None:
-    """R40: found, and not in the table."""
+    """R45 R40: found, and not in the table."""
     name = articles.new_name("ghost")
 
     articles.add_entry(name)

@@ -7,7 +7,7 @@ from tests.stack.own_stage import OWN
 
 
 def test_demo_of_an_own_stage_shows_every_source_and_target(stack: LocalStack) -> None:
-    """R81 R82: keys of all types, a sequential source, an existing table, Azure's address."""
+    """R53 R81 R82: keys of all types, a sequential source, an existing table, Azure's address."""
     said: list[str] = []
     deployment = local_deployment(stack.endpoint_url, OWN.stack)
 

@@ -14,8 +14,8 @@ from benchmarks.storm.weather import FaultWindow, Outage, OutageWindow
 from benchmarks.storm.world import World, storm_world
 from local.provider.faults import Fault, FaultKind
 
-# A killed run's messages come back after six timeouts of embed: most of what the test takes.
-TEMPO = Tempo(embed_seconds=6, rest_seconds=5, stuck_seconds=45.0)
+# A killed run's messages come back 30 s after its timeout: most of what the test takes.
+TEMPO = Tempo(embed_seconds=6, maintenance_seconds=5, stuck_seconds=45.0)
 LIMITS = Limits(storm_seconds=120.0, calm_seconds=240.0)
 PLAN = replace(
     make_plan(seed=5, operations=100, kills=6, seconds=10.0),

@@ -248,7 +248,7 @@ def test_record_of_an_unknown_table_is_a_mistake_of_the_set_up(arn: str | None) 
         parse(record(eventSourceARN=arn))
 
 
-def test_several_sources_are_told_apart_by_their_tables() -> None:
+def test_several_sources_are_distinguished_by_their_tables() -> None:
     """R02: several sources in one stack."""
     other = make_source(name="messages", table="messages-table", key=("room", "number"))
     key = {"room": {"S": "a|b"}, "number": {"N": "7"}}

@@ -115,7 +115,7 @@ def test_refused_entries_are_found_again_by_position(stub: Any) -> None:
 
 
 def test_failed_request_refuses_its_own_entries(stub: Any) -> None:
-    """R27 R31: the other request of the batch is not told twice."""
+    """R27 R31: the other request of the batch is not sent twice."""
     stub.add_client_error("put_events", "ThrottlingException")
     stub.add_response("put_events", answer(2))
 
@@ -145,8 +145,8 @@ class _Strict:
     """A bus that takes what EventBridge takes, and refuses the whole request otherwise."""
 
     def put_events(self, *, Entries: list[dict[str, str]]) -> dict[str, Any]:
-        told = "".join(e["Source"] + e["DetailType"] + e["Detail"] for e in Entries)
-        if len(Entries) > 10 or len(told.encode()) >= 256 * 1024:
+        sent = "".join(e["Source"] + e["DetailType"] + e["Detail"] for e in Entries)
+        if len(Entries) > 10 or len(sent.encode()) >= 256 * 1024:
             raise ClientError({"Error": {"Code": "ValidationException"}}, "PutEvents")
         return answer(len(Entries))
 

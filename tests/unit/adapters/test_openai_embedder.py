@@ -39,9 +39,9 @@ def failure_of(server: ModelServer, fault: Fault, **options: Any) -> FailureErro
     server.faults(fault)
     with pytest.raises(FailureError) as caught:
         assert embed(server, **options).vectors
-    told = f"{caught.value} {caught.value.failure}"
-    assert "secret" not in told
-    assert KEY not in told
+    shown = f"{caught.value} {caught.value.failure}"
+    assert "secret" not in shown
+    assert KEY not in shown
     return caught.value
 
 
@@ -197,8 +197,8 @@ def test_throttling_tells_when_to_come_again(
 
     assert failure.kind is FailureKind.THROTTLED
     assert failure.message == "the provider answered 429 rate_limit_exceeded"
-    told = failure.retry_after_seconds
-    assert told is None if low is None else (told is not None and low <= told <= high)
+    asked = failure.retry_after_seconds
+    assert asked is None if low is None else (asked is not None and low <= asked <= high)
 
 
 def test_no_answer_in_time_is_a_timeout(model_server: ModelServer) -> None:

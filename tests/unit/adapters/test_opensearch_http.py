@@ -21,8 +21,8 @@ def http(scripted: ScriptedServer) -> OpenSearchHttp:
     return OpenSearchHttp(scripted.url, credentials=CREDENTIALS, region="eu-central-1")
 
 
-def unavailable(told: str) -> Failure:
-    return Failure(FailureKind.INDEX_UNAVAILABLE, f"OpenSearch: {told}")
+def unavailable(message: str) -> Failure:
+    return Failure(FailureKind.INDEX_UNAVAILABLE, f"OpenSearch: {message}")
 
 
 def test_objects_go_as_json_and_bytes_as_they_are(
@@ -128,7 +128,7 @@ def test_trouble_of_the_index_is_classified(
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "told"),
+    ("status", "body", "message"),
     [
         (
             404,
@@ -146,7 +146,7 @@ def test_trouble_of_the_index_is_classified(
     ],
 )
 def test_refusal_is_told_in_its_words(
-    http: OpenSearchHttp, scripted: ScriptedServer, status: int, body: object, told: str
+    http: OpenSearchHttp, scripted: ScriptedServer, status: int, body: object, message: str
 ) -> None:
     """R22: OpenSearch's own form, and the one of what stands before it on AWS."""
     scripted.answers = [Answer(status, json.dumps(body).encode())]
@@ -154,7 +154,7 @@ def test_refusal_is_told_in_its_words(
     with pytest.raises(OpenSearchError) as caught:
         http.call("GET", "a")
 
-    assert str(caught.value).startswith(told)
+    assert str(caught.value).startswith(message)
     assert caught.value.status == status
 
 

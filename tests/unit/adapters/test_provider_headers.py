@@ -44,10 +44,10 @@ def test_reset_is_a_duration_or_a_number_of_seconds(reset: str, seconds: float) 
     """R23: each provider has its own spelling."""
     headers = {"x-ratelimit-remaining-tokens": "5", "x-ratelimit-reset-tokens": reset}
 
-    told = allowance(headers).tokens
+    found = allowance(headers).tokens
 
-    assert told is not None
-    assert told.reset_seconds == pytest.approx(seconds)
+    assert found is not None
+    assert found.reset_seconds == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ ITEM_KEY = {"id": {"S": "a"}}
 VECTORS = {"h": np.ones(2, dtype=np.float32)}
 
 
-def unavailable(told: str) -> Failure:
-    return Failure(FailureKind.STORE_UNAVAILABLE, told)
+def unavailable(message: str) -> Failure:
+    return Failure(FailureKind.STORE_UNAVAILABLE, message)
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_keys_left_over_and_over_again_are_a_failure(dynamodb: Any) -> None:
 
 
 def test_stash_without_its_bucket_is_unavailable(s3: Any) -> None:
-    """R13 R22: told, so that the run goes on without it."""
+    """R13 R22: reported, so that the run goes on without it."""
     with pytest.raises(FailureError) as caught:
         S3Stash(s3, "absent").read(KEY)
 

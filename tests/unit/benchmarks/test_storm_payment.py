@@ -1,4 +1,4 @@
-"""Tokens of a storm: what was paid again is told from what the versions needed."""
+"""Tokens of a storm: what was paid again is counted apart from what the versions needed."""
 
 from collections import Counter
 
@@ -29,22 +29,22 @@ def test_text_is_paid_again_beyond_the_times_that_versions_needed_it(
     times_needed: int, again: int
 ) -> None:
     """R13: a document that was deleted and made again needs its text again."""
-    told = payment(sales(3 * COST, text=3), Counter({TEXT: times_needed}), TARGET)
+    found = payment(sales(3 * COST, text=3), Counter({TEXT: times_needed}), TARGET)
 
-    assert told.again == again * COST
-    assert told.strict_ratio == pytest.approx(3 / (3 - again))
+    assert found.again == again * COST
+    assert found.strict_ratio == pytest.approx(3 / (3 - again))
 
 
 def test_text_that_nobody_paid_lowers_only_the_ratio_to_all_versions() -> None:
     """R13: a version that was over before its turn came is needed, and costs nothing."""
-    told = payment(sales(COST), Counter({TEXT: 1, OTHER: 1}), TARGET)
+    found = payment(sales(COST), Counter({TEXT: 1, OTHER: 1}), TARGET)
 
-    assert told.ratio < 1
-    assert told.strict_ratio == 1
+    assert found.ratio < 1
+    assert found.strict_ratio == 1
 
 
 def test_probes_are_paid_for_no_document() -> None:
     """R13."""
-    told = payment(sales(COST, probe=4), Counter({TEXT: 1}), TARGET)
+    found = payment(sales(COST, probe=4), Counter({TEXT: 1}), TARGET)
 
-    assert told.again == 4 * count_tokens(HARMLESS)
+    assert found.again == 4 * count_tokens(HARMLESS)

@@ -112,7 +112,7 @@ def test_open_index_pauses_deletes_too(world: World) -> None:
 
 
 def test_lanes_come_back_one_by_one_after_a_probe(world: World) -> None:
-    """R25: the first at once; each step is a minute or two, and each change is told."""
+    """R25: the first at once; each step is a minute or two, and each change is logged."""
     world.put("one", provider=DUE)
     seen = []
     for _ in range(6):
@@ -214,8 +214,8 @@ def test_pause_by_a_person_is_told_and_never_probed(world: World) -> None:
     for _ in range(30):
         world.tick()
 
-    told = [fields for name, fields in world.telemetry.events if name == "breaker_paused"]
-    assert told == [{"target": "one", "part": "provider", "reason": "moving house"}]
+    logged = [fields for name, fields in world.telemetry.events if name == "breaker_paused"]
+    assert logged == [{"target": "one", "part": "provider", "reason": "moving house"}]
     assert world.prober.asked == []
     assert world.polled("one") == {"delete"}
 
@@ -246,7 +246,7 @@ def test_mapping_that_a_deploy_switched_on_goes_off_again(world: World) -> None:
 
     assert world.polled("one") == {"delete"}
     assert world.polled("two") == set(QUEUES)
-    switched = [told for told in world.telemetry.events if told[0].startswith("mapping")]
+    switched = [line for line in world.telemetry.events if line[0].startswith("mapping")]
     assert switched[-2:] == [
         ("mapping_disabled", {"target": "one", "queue": "bulk", "mapping": "one/bulk"}),
         ("mapping_enabled", {"target": "two", "queue": "high", "mapping": "two/high"}),
@@ -261,10 +261,10 @@ def test_mapping_on_its_way_is_left_alone() -> None:
     world.put("one")
 
     world.tick()
-    told_halfway = world.events()
+    logged_halfway = world.events()
     world.tick()
 
-    assert "mapping_enabled" not in told_halfway
+    assert "mapping_enabled" not in logged_halfway
     assert world.events().count("mapping_enabled") == 3
     world.tick()
     assert world.polled("one") == set(QUEUES)

@@ -304,7 +304,7 @@ def test_message_is_hidden_only_shortly_and_not_too_often(
     jitter: float,
     failing: bool,
 ) -> None:
-    """R04 R20: waiting burns no receives, and only what is given up dies."""
+    """R04 R20: waiting burns no receives, and only what is given up becomes a dead letter."""
     failure = Failure(kind, "x", asked)
 
     step = next_step(

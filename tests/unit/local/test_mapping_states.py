@@ -46,10 +46,10 @@ def test_a_mapping_comes_to_the_state_that_was_asked_for(lambda_: Any) -> None:
         (False, "Disabling", "Disabled"),
         (True, "Enabling", "Enabled"),
     ):
-        told = lambda_.update_event_source_mapping(UUID=UUID, Enabled=wanted)
+        answer = lambda_.update_event_source_mapping(UUID=UUID, Enabled=wanted)
 
         # It may be there already.
-        assert told["State"] in (on_the_way, there)
+        assert answer["State"] in (on_the_way, there)
         assert wait_for(lambda there=there: state() == there, LIMIT_SECONDS)  # type: ignore[misc]
     [listed] = lambda_.list_event_source_mappings()["EventSourceMappings"]
     assert (listed["UUID"], listed["State"]) == (UUID, "Enabled")

@@ -19,7 +19,7 @@ STAGES = {**CONTEXT["stages"], "own": OWN.read(), "standard": STANDARD.read()}
 
 @pytest.mark.parametrize("name", sorted(STAGES))
 def test_every_stage_can_be_run_on_one_machine(name: str) -> None:
-    """R82: also one with tables, keys, domains and providers that are elsewhere."""
+    """R53 R82: also one with tables, keys, domains and providers that are elsewhere."""
     given = STAGES[name]
 
     parsed = parse_stages({"own": local_stage(given, MINILM)})["own"]
@@ -38,7 +38,7 @@ def test_every_stage_can_be_run_on_one_machine(name: str) -> None:
 
 
 def test_existing_table_is_made_under_its_name_with_its_key() -> None:
-    """R82: an application finds it here as it does in AWS."""
+    """R53 R82: an application finds it here as it does in AWS."""
     [table] = existing_tables(OWN.read()).values()
 
     assert table["Properties"]["TableName"] == "Messages.v2"
@@ -58,7 +58,7 @@ def test_existing_table_is_made_under_its_name_with_its_key() -> None:
 
 
 def test_what_is_not_as_deployed_is_said_in_a_line_each() -> None:
-    """R82: table, models, index, network and what is switched off."""
+    """R53 R82: table, models, index, network and what is switched off."""
     stage = {**OWN.read(), "vpc": {"subnets": ["subnet-1"]}}
 
     assert list(changes_here(stage, MINILM)) == [
@@ -76,7 +76,7 @@ def test_what_is_not_as_deployed_is_said_in_a_line_each() -> None:
 
 
 def test_domain_that_the_stage_makes_is_one_node_here() -> None:
-    """R82: however large it is in AWS."""
+    """R53 R82: however large it is in AWS."""
     assert "index: one node of OpenSearch on this machine stands for the domain" in changes_here(
         STAGES["prod"], MINILM
     )
@@ -92,7 +92,7 @@ def cdk_json(tmp_path: Path) -> Path:
 
 
 def test_mistakes_of_other_stages_do_not_count(cdk_json: Path) -> None:
-    """R82: what is not run need not be right; the rest of the context stays."""
+    """R53 R82: what is not run need not be right; the rest of the context stays."""
     chosen = ChosenStage(cdk_json, "staging")
 
     assert chosen.read() == STANDARD.read()
@@ -100,7 +100,7 @@ def test_mistakes_of_other_stages_do_not_count(cdk_json: Path) -> None:
 
 
 def test_mistakes_of_the_chosen_stage_are_named(cdk_json: Path) -> None:
-    """R82: before any engine is started."""
+    """R53 R82: before any engine is started."""
     with pytest.raises(ConfigError, match=r"stages\.broken\.colour: unknown key"):
         ChosenStage(cdk_json, "broken").read()
 

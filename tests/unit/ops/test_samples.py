@@ -34,7 +34,7 @@ each = pytest.mark.parametrize(("source", "key"), SOURCES.values(), ids=SOURCES)
 
 @each
 def test_sample_makes_a_document_of_any_source(source: SourceSettings, key: dict[str, str]) -> None:
-    """R81: as DynamoDB gives it back, with every metadata and an id of its own."""
+    """R53 R81: as DynamoDB gives it back, with every metadata and an id of its own."""
     stored = [to_dynamodb(sample_item(source, key, number)) for number in (1, 2, 29)]
 
     for item in stored:
@@ -50,7 +50,7 @@ def test_sample_makes_a_document_of_any_source(source: SourceSettings, key: dict
 def test_edited_sample_has_the_same_key_and_another_text(
     source: SourceSettings, key: dict[str, str]
 ) -> None:
-    """R81: where the text has an attribute that may hold any words."""
+    """R53 R81: where the text has an attribute that may hold any words."""
     item = sample_item(source, key, 1)
 
     changed = edited(source, item, 2)

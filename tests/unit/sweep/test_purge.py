@@ -15,7 +15,7 @@ from tests.contract.index_engines import tombstone
 from tests.unit.sweep.world import DAY_MS, World
 
 
-def bury(world: World, name: str, *, age_ms: int = DAY_MS, **changes: Any) -> LedgerRow:
+def add_tombstone(world: World, name: str, *, age_ms: int = DAY_MS, **changes: Any) -> LedgerRow:
     """Put the row and the tombstone of a deleted document."""
     at_ms = world.clock() - age_ms
     row = world.put(
@@ -28,7 +28,7 @@ def bury(world: World, name: str, *, age_ms: int = DAY_MS, **changes: Any) -> Le
 
 def test_old_tombstone_and_its_row_are_forgotten(world: World) -> None:
     """R07: after a day no run can be late."""
-    row = bury(world, "a")
+    row = add_tombstone(world, "a")
 
     world.run("maintenance")
 
@@ -38,7 +38,7 @@ def test_old_tombstone_and_its_row_are_forgotten(world: World) -> None:
 
 def test_young_tombstone_stays(world: World) -> None:
     """R07: a late run still meets it."""
-    row = bury(world, "a", age_ms=DAY_MS - 1)
+    row = add_tombstone(world, "a", age_ms=DAY_MS - 1)
 
     world.run("maintenance")
 
@@ -61,7 +61,7 @@ def test_skipped_and_failed_rows_are_kept(world: World) -> None:
 
 def test_newer_tombstone_keeps_its_row(world: World) -> None:
     """R07 R31: a delete that has just been written waits for its own day."""
-    row = bury(world, "a")
+    row = add_tombstone(world, "a")
     newer = tombstone("a", version=world.clock())
     world.indexes["default"].write([newer], searchable_now=False)
 
@@ -89,7 +89,7 @@ class Returning(MemoryIndex):
 
 def test_row_that_comes_back_meanwhile_is_not_removed(world: World) -> None:
     """R31: only what stands as it was read."""
-    row = bury(world, "a")
+    row = add_tombstone(world, "a")
 
     world.run("maintenance", indexes={"default": Returning(world, row)})
 
@@ -106,8 +106,8 @@ class Down(MemoryIndex):
 def test_index_that_is_down_stops_only_its_own_target() -> None:
     """R14: and the run ends in an error, for the alarm."""
     world = World(targets=(make_target(), make_target(name="other")))
-    kept = [bury(world, f"d{number}") for number in range(3)]
-    bury(world, "a", target="other")
+    kept = [add_tombstone(world, f"d{number}") for number in range(3)]
+    add_tombstone(world, "a", target="other")
     indexes = {"default": Down(16), "other": world.indexes["other"]}
 
     with pytest.raises(SweepError, match="purge: target default: index_unavailable: no answer"):
@@ -131,8 +131,8 @@ def test_index_that_is_down_is_asked_once_in_a_run() -> None:
     """R14: each round would only fail again; each target has its reason in the error."""
     world = World(targets=(make_target(), make_target(name="other")))
     for number in range(250):
-        bury(world, f"d{number}")
-    bury(world, "a", target="other")
+        add_tombstone(world, f"d{number}")
+    add_tombstone(world, "a", target="other")
     indexes = {"default": CountingDown(16), "other": CountingDown(16)}
 
     with pytest.raises(SweepError, match="no answer; target other: index_unavailable: no answer"):
@@ -144,9 +144,9 @@ def test_index_that_is_down_is_asked_once_in_a_run() -> None:
 def test_rows_of_a_target_that_is_gone_are_left_alone(world: World) -> None:
     """R14: without its index there is nothing to remove, and other targets go on."""
     world.indexes["former"] = MemoryIndex(16)
-    kept = bury(world, "a", target="former")
+    kept = add_tombstone(world, "a", target="former")
     former = world.indexes.pop("former")
-    bury(world, "b")
+    add_tombstone(world, "b")
 
     world.run("maintenance")
 
@@ -157,7 +157,7 @@ def test_rows_of_a_target_that_is_gone_are_left_alone(world: World) -> None:
 def test_more_than_one_round_is_purged(world: World) -> None:
     """R07: a thousand deletes of one day."""
     for number in range(250):
-        bury(world, f"d{number}")
+        add_tombstone(world, f"d{number}")
 
     world.run("maintenance")
 

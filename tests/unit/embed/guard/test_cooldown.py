@@ -87,7 +87,7 @@ def test_cooldown_of_another_worker_is_waited_out(worker: Worker) -> None:
 
 
 def test_only_the_one_that_claimed_asks(worker: Worker) -> None:
-    """R23: the others wait until it knows more; one that died gives it up by time."""
+    """R23: the others wait until it knows more; a crashed one releases the claim by expiry."""
     worker.control.cool("default", until_ms=NOW_MS - 1, after=0)
     worker.control.claim("default", now_ms=NOW_MS, until_ms=NOW_MS + 35_000)
 

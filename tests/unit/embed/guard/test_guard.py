@@ -181,13 +181,13 @@ def test_short_run_is_divided_as_a_long_one_is(worker: Worker) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "packed"), [(None, 300_000), (5000, 5000), (400, 400), (399, 300_000)]
+    ("named", "packed"), [(None, 300_000), (5000, 5000), (400, 400), (399, 300_000)]
 )
 def test_limit_of_the_headers_is_that_of_a_request(
-    worker: Worker, told: int | None, packed: int
+    worker: Worker, named: int | None, packed: int
 ) -> None:
     """R09 R23: a request above it would be throttled for ever; below one chunk it is none."""
-    worker.answer(replace(ANSWER, allowance=Allowance(tokens=Budget(0, 60, told))))
+    worker.answer(replace(ANSWER, allowance=Allowance(tokens=Budget(0, 60, named))))
     worker.ask()
 
     assert worker.guarded.limits.tokens_per_request == packed
