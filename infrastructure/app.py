@@ -10,7 +10,7 @@ from constructs import Construct
 
 from infrastructure.config.mistakes import ConfigError, Mistake, one_of
 from infrastructure.config.parser import parse_stages
-from infrastructure.config.rules import outside_region
+from infrastructure.config.places import elsewhere
 from infrastructure.config.stage import StageConfig
 from infrastructure.function_code import assets, code_of
 from infrastructure.names import stack_name
@@ -40,11 +40,14 @@ def _chosen(stage: str | None, stages: Mapping[str, StageConfig]) -> tuple[str, 
     if stage not in stages:
         wrong = f'"{stage}" is no stage of this file'
         raise ConfigError([Mistake(("stages",), wrong, one_of(stage, stages))])
-    # The cdk command sets it, from your profile. Only a stage that was chosen is to be deployed.
-    if region := os.environ.get("CDK_DEFAULT_REGION"):
-        found = [one.under(("stages", stage)) for one in outside_region(stages[stage], region)]
-        if found:
-            raise ConfigError(found)
+    # The cdk command sets them, from your profile. Only a stage that was chosen is to be deployed.
+    found = elsewhere(
+        stages[stage],
+        region=os.environ.get("CDK_DEFAULT_REGION"),
+        account=os.environ.get("CDK_DEFAULT_ACCOUNT"),
+    )
+    if mistakes := [one.under(("stages", stage)) for one in found]:
+        raise ConfigError(mistakes)
     return (stage,)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from aws_cdk import Stack, Token
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_secretsmanager as secretsmanager
@@ -13,6 +14,7 @@ from constructs import Construct
 from infrastructure.api_key import ApiKey
 from infrastructure.config.mistakes import ConfigError, Mistake, one_of
 from infrastructure.config.parser import parse_stage
+from infrastructure.config.places import elsewhere
 from infrastructure.config.stage import StageConfig
 from infrastructure.config.vpc import VpcConfig
 from infrastructure.sources import SourceTable
@@ -37,7 +39,9 @@ class Given:
             config = (
                 settings if isinstance(settings, StageConfig) else self._parsed(stage, settings)
             )
-            if mistakes := [*self._mistakes(config)]:
+            stack = Stack.of(pipeline)
+            away = elsewhere(config, region=_known(stack.region), account=_known(stack.account))
+            if mistakes := [*away, *self._mistakes(config, stack)]:
                 raise ConfigError(mistakes)
         except ConfigError as error:
             place = f"EmbeddingPipeline {pipeline.node.path}"
@@ -77,7 +81,7 @@ class Given:
         key = secret.encryption_key
         return ApiKey(secret.secret_full_arn or "", None if key is None else key.key_arn, False)
 
-    def _mistakes(self, config: StageConfig) -> Iterator[Mistake]:
+    def _mistakes(self, config: StageConfig, stack: Stack) -> Iterator[Mistake]:
         tables = {name: one.table for name, one in config.sources.items()}
         secrets = {name: one.api_key_secret_arn for name, one in config.targets.items()}
         emails = {severity: getattr(config.alarm_emails, severity) for severity in SEVERITIES}
@@ -88,11 +92,21 @@ class Given:
             if table.table_stream_arn is None:
                 allowed = "make it with stream=StreamViewType.NEW_IMAGE, or name its stream"
                 yield Mistake(("tables", name), "has no stream", allowed)
+            arn, account = _known(table.table_arn), _known(stack.account)
+            if arn and account and arn.split(":")[4] != account:
+                # Functions read it by its name.
+                wrong = f"is in account {arn.split(':')[4]}, and the stack in {account}"
+                yield Mistake(("tables", name), wrong, "a table of the stack's account")
         for name, secret in self.api_keys.items():
             if secret.secret_full_arn is None:
                 # A grant on a part of the ARN would need a wildcard.
                 allowed = "one made here, or Secret.from_secret_complete_arn"
                 yield Mistake(("api_keys", name), "has no whole ARN", allowed)
+
+
+def _known(value: str) -> str | None:
+    """Return a name of AWS, if it is known before the deployment."""
+    return None if Token.is_unresolved(value) else value
 
 
 def _misplaced(

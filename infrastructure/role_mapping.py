@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from infrastructure.names import stack_name
 from infrastructure.parts import Parts
 
-# https://docs.opensearch.org/latest/security/access-control/permissions/
+# What the groups hold: https://docs.opensearch.org/latest/security/access-control/default-action-groups/
 _ON_INDEX = (
     "read",
     "write",
@@ -14,6 +14,7 @@ _ON_INDEX = (
     "indices:admin/aliases",
     "indices:admin/mapping/put",
     "indices:admin/mappings/get",
+    "indices:admin/refresh*",
     "indices:admin/settings/update",
     "indices:monitor/settings/get",
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
@@ -21,6 +22,7 @@ from functions.core.lane import lanes_of, queue_name
 from functions.core.ledger_row import Group, LedgerRow
 from functions.core.ports import Listed
 from functions.core.settings import Ordering, SourceSettings, TargetSettings, deployed_pairs
+from infrastructure.config.address import LOOPBACK
 from infrastructure.names import pascal, stack_name
 from ops.index_questions import IndexThroughFunction
 from ops.output import UsageError
@@ -189,6 +191,13 @@ class Deployment:
 
 def in_aws(stage: str, *, profile: str | None = None, region: str | None = None) -> Deployment:
     """Find a stage in AWS, with the credentials of the environment or of a profile."""
+    # As `embedq up` prints it for other clients.
+    address = os.environ.get("AWS_ENDPOINT_URL", "")
+    if urlsplit(address).hostname in LOOPBACK:
+        raise UsageError(
+            f"--stage names a stage in AWS, and AWS_ENDPOINT_URL leads to {address}, on this"
+            " machine: unset it, or leave --stage out for the stack that runs here"
+        )
     try:
         # boto3 knows AWS_DEFAULT_REGION only; the aws command and Lambda use this name.
         region = region or os.environ.get("AWS_REGION")
@@ -245,5 +254,6 @@ def _only(known: dict[str, Found], name: str | None, what: str) -> Found:
     if name is None and len(known) == 1:
         return next(iter(known.values()))
     if name is None or name not in known:
-        raise UsageError(f"which {what}? --{what} is one of: {', '.join(sorted(known))}")
+        asked = f"which {what}?" if name is None else f"{name} is no {what} of this stack:"
+        raise UsageError(f"{asked} --{what} is one of: {', '.join(sorted(known))}")
     return known[name]

@@ -311,7 +311,8 @@ CHANGES = (
     Change(
         "a newer version of the domain",
         (to("opensearch", "domain", "version", value="OpenSearch_3.1"),),
-        "Upgraded in place; the deployment waits for it. From 2.x to 3.x only by way of 2.19.",
+        "Upgraded in place; the deployment waits for it. From 2.x to 3.x only by way of 2.19."
+        " Change nothing else with it: an upgrade cannot be taken back if another part fails.",
     ),
     Change(
         "an older version of the domain",

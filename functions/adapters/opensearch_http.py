@@ -3,7 +3,6 @@
 botocore signs and sends, which the runtime has loaded anyway: see docs/decisions.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any, Protocol
 from urllib.parse import quote, urlencode, urlsplit
@@ -17,10 +16,9 @@ from botocore.exceptions import BotoCoreError
 from botocore.httpsession import URLLib3Session
 
 from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.names import is_service_host
 
 TIMEOUT_SECONDS = 10
-# A signature carries a token of the function's role: no other host may get one.
-AWS_HOSTS = re.compile(r"\.(amazonaws\.com(\.cn)?|on\.aws)$")
 
 
 class OpenSearchError(Exception):
@@ -52,8 +50,10 @@ class OpenSearchHttp:
 
     def __init__(self, endpoint: str, *, credentials: Credentials | None, region: str) -> None:
         self._endpoint = endpoint.rstrip("/")
-        is_aws = AWS_HOSTS.search(urlsplit(endpoint).hostname or "")
-        self._signer = SigV4Auth(credentials, "es", region) if is_aws and credentials else None
+        # A signature carries a token of the function's role: no other host may get one, and the
+        # names of load balancers, machines and APIs in AWS are given to anyone.
+        is_domain = is_service_host(urlsplit(endpoint).hostname or "")
+        self._signer = SigV4Auth(credentials, "es", region) if is_domain and credentials else None
         self._session = URLLib3Session(timeout=TIMEOUT_SECONDS)
 
     @classmethod

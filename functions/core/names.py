@@ -1,5 +1,7 @@
 """Names that the functions and the stack that deploys them must agree on."""
 
+import re
+
 METRICS_NAMESPACE = "embedq"
 EVENT_SOURCE = "embedq"
 # The ledger's sparse index.
@@ -11,3 +13,10 @@ CONTROL_PREFIX = "control"
 FAILED_CHANGES_PREFIX = "aws/lambda/"
 STASH_PREFIX = "stash/"
 STASH_DAYS = 2
+# Addresses that OpenSearch Service gives its domains, and nobody else gets.
+_SERVICE_HOST = re.compile(r"\.es\.amazonaws\.com(\.cn)?$|\.aos\.[a-z0-9-]+\.on\.aws$")
+
+
+def is_service_host(host: str) -> bool:
+    """Tell whether an address is that of a domain of OpenSearch Service."""
+    return _SERVICE_HOST.search(host) is not None

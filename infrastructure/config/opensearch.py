@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, model_validator
 
 from functions.core.frozen import Frozen
+from functions.core.names import is_service_host
 from infrastructure.config.address import address_mistakes
 from infrastructure.config.instance_types import (
     INSTANCE_TYPES,
@@ -17,7 +18,6 @@ from infrastructure.config.instance_types import (
 from infrastructure.config.mistakes import ConfigError, Mistake, did_you_mean, with_question
 
 _DOMAIN_ARN = r"^arn:aws[a-z-]*:es:[a-z0-9-]+:\d{12}:domain/[a-z][a-z0-9-]{2,27}$"
-_SERVICE_HOST = re.compile(r"\.es\.amazonaws\.com(\.cn)?$|\.aos\.[a-z0-9-]+\.on\.aws$")
 _SERVERLESS_HOST = re.compile(r"\.aoss\.(amazonaws\.com|[a-z0-9-]+\.on\.aws)$")
 # Of an endpoint that AWS has named: its domain and region.
 _NAMED_HOST = re.compile(
@@ -115,7 +115,7 @@ class OpenSearchConfig(Frozen):
     def is_private(self) -> bool:
         """Tell whether the endpoint is that of an existing domain inside a VPC."""
         host = urlsplit(self.endpoint or "").hostname or ""
-        return host.startswith("vpc-") and _SERVICE_HOST.search(host) is not None
+        return host.startswith("vpc-") and is_service_host(host)
 
     @property
     def default_replicas(self) -> int:
@@ -147,7 +147,7 @@ class OpenSearchConfig(Frozen):
             yield from self._domain_mistakes(host)
 
     def _domain_mistakes(self, host: str) -> Iterator[Mistake]:
-        is_service = _SERVICE_HOST.search(host)
+        is_service = is_service_host(host)
         if self.domain_arn is None:
             if is_service:
                 allowed = "the ARN of the domain behind the endpoint"

@@ -8,6 +8,7 @@ from functions.core.lane import Lane
 from functions.core.names import CONTROL_PREFIX
 from infrastructure.config.mistakes import Mistake, one_of
 from infrastructure.config.opensearch import LUCENE_DIMENSIONS
+from infrastructure.config.places import scattered
 from infrastructure.config.stage import StageConfig
 from infrastructure.environment_limit import large_environments
 from infrastructure.function_table import FUNCTIONS
@@ -41,7 +42,7 @@ def broken_rules(stage: str, config: StageConfig) -> list[Mistake]:
         *_crowded_dead_letters(config),
         *_contradicting_metadata(config),
         *_shared_tables(config),
-        *_other_regions(config),
+        *scattered(config),
         *_unreachable_domains(config),
         *_long_vectors(config),
         *_large_entries(config),
@@ -154,38 +155,6 @@ def _shared_tables(config: StageConfig) -> Iterator[Mistake]:
         if source.table is not None and seen.setdefault(source.table.name, name) != name:
             wrong = f"source {seen[source.table.name]} has a table of this name"
             yield Mistake(("sources", name, "table", "arn"), wrong, "each table name once")
-
-
-def outside_region(config: StageConfig, region: str) -> Iterator[Mistake]:
-    """List what is not in the region that a deployment goes to."""
-    for path, arn in _arns(config):
-        if (found := arn.split(":")[3]) != region:
-            yield Mistake(path, f"is in {found}, and the deployment goes to {region}", "one region")
-
-
-def _other_regions(config: StageConfig) -> Iterator[Mistake]:
-    first: tuple[str, str] | None = None
-    for path, arn in _arns(config):
-        region = arn.split(":")[3]
-        first = first or (".".join(path), region)
-        if region != first[1]:
-            wrong = f"is in {region}, and {first[0]} in {first[1]}"
-            yield Mistake(path, wrong, "one region for a stage")
-
-
-def _arns(config: StageConfig) -> Iterator[tuple[tuple[str, ...], str]]:
-    for name, source in config.sources.items():
-        if source.table is not None:
-            yield ("sources", name, "table", "arn"), source.table.arn
-            if source.table.encryption_key_arn is not None:
-                path = ("sources", name, "table", "encryption_key_arn")
-                yield path, source.table.encryption_key_arn
-    for name, target in config.targets.items():
-        for setting in ("api_key_secret_arn", "api_key_encryption_key_arn"):
-            if (arn := getattr(target, setting)) is not None:
-                yield ("targets", name, setting), arn
-    if config.opensearch.domain_arn is not None:
-        yield ("opensearch", "domain_arn"), config.opensearch.domain_arn
 
 
 def _unreachable_domains(config: StageConfig) -> Iterator[Mistake]:

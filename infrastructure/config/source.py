@@ -29,7 +29,7 @@ class TableConfig(Frozen):
     stream_arn: str = Field(
         pattern=_STREAM_ARN,
         description="the table's LatestStreamArn, .../table/<name>/stream/<label>, best of view"
-        " type NEW_IMAGE",
+        " type NEW_IMAGE; a table without a stream gets one by aws dynamodb update-table",
     )
     encryption_key_arn: KeyArn | None = Field(
         None, description="ARN of the KMS key, if the table is encrypted with one of your own"

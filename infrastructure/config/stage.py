@@ -13,7 +13,8 @@ from infrastructure.config.target import TargetConfig
 from infrastructure.config.vpc import VpcConfig
 
 NAME_RULE = (
-    "names: lower-case words joined by hyphens, each begins with a letter, at most 32 characters"
+    "at least one, by its name: lower-case words joined by hyphens, each begins with a letter, at"
+    " most 32 characters"
 )
 # "embedq-<stage>" is also the domain's name, and a domain takes 28 characters.
 StageName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,19}$")]

@@ -188,5 +188,28 @@ def test_stage_is_deployed_only_to_the_region_of_what_exists(
     ]
 
     monkeypatch.setenv("CDK_DEFAULT_REGION", "eu-west-1")
+    monkeypatch.setenv("CDK_DEFAULT_ACCOUNT", "999999999999")
+    assert app.main(folder) == 1
+    # Secrets and domains are named by their ARN, and may be those of another account.
+    assert capsys.readouterr().err.splitlines()[-1:] == [
+        "cdk.json: stages.example.sources.articles.table.arn: is in 123456789012, and the"
+        " deployment goes to 999999999999: one account"
+    ]
+
+    monkeypatch.setenv("CDK_DEFAULT_ACCOUNT", "123456789012")
     monkeypatch.setenv("CDK_OUTDIR", str(tmp_path / "out"))
     assert app.main(folder) == 0
+
+
+def test_region_that_lacks_what_is_needed_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R41: in China dead letters cannot be redriven."""
+    folder = cdk_json(tmp_path, {**CONTEXT, "stage": "dev", "placeholder_code": True})
+    monkeypatch.setenv("CDK_DEFAULT_REGION", "cn-north-1")
+
+    assert app.main(folder) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "cdk.json: stages.dev: the deployment goes to cn-north-1: a region outside China, where"
+        " SQS lacks the redrive and Lambda the traces"
+    )

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aws_cdk import App, Stack
+from aws_cdk import App, Environment, Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_secretsmanager as secretsmanager
@@ -68,12 +68,19 @@ def test_what_the_app_made_is_used_and_nothing_is_made_in_its_place(tmp_path: Pa
     [embed] = shop.functions("embed").values()
     assert embed["Environment"]["Variables"]["API_KEY_SECRET"].startswith("ProviderKey")
     decrypting = {
-        policy["Roles"][0].partition("Role")[0]
+        (
+            policy["Roles"][0].partition("Role")[0],
+            statement["Condition"]["StringEquals"]["kms:ViaService"].partition(".")[0],
+        )
         for policy in shop.properties("AWS::IAM::Policy")
         for statement in policy["PolicyDocument"]["Statement"]
         if statement["Action"] == "kms:Decrypt"
     }
-    assert decrypting == {"EmbeddingsEnqueue", "EmbeddingsTargetDefaultEmbed"}
+    assert decrypting == {
+        ("EmbeddingsEnqueue", "dynamodb"),
+        ("EmbeddingsTargetDefaultEmbed", "dynamodb"),
+        ("EmbeddingsTargetDefaultEmbed", "secretsmanager"),
+    }
     topics = set(shop.resources("AWS::SNS::Topic"))
     for alarm in shop.properties("AWS::CloudWatch::Alarm"):
         assert set(alarm["AlarmActions"]) <= topics
@@ -136,6 +143,28 @@ def test_table_without_a_stream_and_secret_by_name_are_refused() -> None:
     assert [line.split(": ")[1:3] for line in str(refused.value).splitlines()] == [
         ["tables.articles", "has no stream"],
         ["api_keys.default", "has no whole ARN"],
+    ]
+
+
+def test_what_is_elsewhere_is_refused_where_the_stack_knows_its_place() -> None:
+    """R02: functions would look for a table of that name in their own account."""
+    place = Environment(account="123456789012", region="eu-west-1")
+    stack = Stack(App(), "Shop", env=place)
+    table = "arn:aws:dynamodb:eu-west-1:999999999999:table/Products"
+    other = dynamodb.Table.from_table_attributes(
+        stack, "Other", table_arn=table, table_stream_arn=f"{table}/stream/2026"
+    )
+    secret = "arn:aws:secretsmanager:us-east-1:123456789012:secret:key-AbCdEf"
+    settings = stage_with(((*DEFAULT, "api_key_secret_arn"), secret))
+
+    with pytest.raises(ConfigError) as refused:
+        pipeline(stack, settings, tables={"articles": other})
+
+    assert [line.split(": ", 1)[1] for line in str(refused.value).splitlines()] == [
+        "targets.default.api_key_secret_arn: is in us-east-1, and the deployment goes to"
+        " eu-west-1: one region",
+        "tables.articles: is in account 999999999999, and the stack in 123456789012: a table of"
+        " the stack's account",
     ]
 
 

@@ -1,9 +1,10 @@
 """Outputs: what a command line finds."""
 
 import json
+from fnmatch import fnmatchcase
 from typing import Any
 
-from tests.infrastructure.synthesized import text
+from tests.infrastructure.synthesized import as_list, text
 
 
 def test_outputs_name_every_part_that_a_command_needs(synthesize: Any) -> None:
@@ -80,3 +81,46 @@ def test_mapping_of_the_roles_is_printed_for_an_existing_domain(synthesize: Any)
         "Query",
     ]
     assert "IndexRole" not in synthesize("dev").template["Outputs"]
+
+
+# What OpenSearch checks for each request that the functions send:
+# https://docs.opensearch.org/latest/security/access-control/permissions/
+ACTIONS = {
+    "PUT index": ("indices:admin/create", "indices:admin/aliases"),
+    "GET _mapping": ("indices:admin/mappings/get",),
+    "PUT _mapping": ("indices:admin/mapping/put",),
+    "GET _settings": ("indices:monitor/settings/get",),
+    "PUT _settings": ("indices:admin/settings/update",),
+    "POST _bulk": ("indices:data/write/bulk[s]", "indices:data/write/index"),
+    "POST _count": ("indices:data/read/search",),
+    "POST _mget": ("indices:data/read/mget[shard]",),
+    "POST _refresh": ("indices:admin/refresh", "indices:admin/refresh[s]"),
+    "POST _search": ("indices:data/read/search",),
+}
+# https://docs.opensearch.org/latest/security/access-control/default-action-groups/
+GROUPS = {
+    "read": ("indices:data/read*",),
+    "write": ("indices:data/write*", "indices:admin/mapping/put"),
+    "create_index": ("indices:admin/create", "indices:admin/mapping/put"),
+}
+
+
+def test_mapped_role_may_send_every_request_of_the_functions(synthesize: Any) -> None:
+    """R02: what the functions' policies let through is not refused by the domain itself."""
+    example = synthesize("example")
+    body = text(example.template["Outputs"]["IndexRole"]["Value"]).partition(" {")[2]
+    given = json.loads("{" + body)["index_permissions"][0]["allowed_actions"]
+    patterns = [one for name in given for one in GROUPS.get(name, (name,))]
+    sent = {
+        (action.removeprefix("es:ESHttp").upper(), resource.rpartition("/")[2])
+        for policy in example.properties("AWS::IAM::Policy")
+        for statement in policy["PolicyDocument"]["Statement"]
+        for action in as_list(statement["Action"])
+        for resource in as_list(statement["Resource"])
+        if action.startswith("es:")
+    }
+
+    assert len(sent) > len(ACTIONS) - 1
+    for method, path in sent:
+        for needed in ACTIONS[f"{method} {path if path.startswith('_') else 'index'}"]:
+            assert any(fnmatchcase(needed, one) for one in patterns), (method, path, needed)

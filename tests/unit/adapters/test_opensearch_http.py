@@ -1,7 +1,6 @@
 """Requests to OpenSearch: signed for AWS, plain here, and each fault as its failure."""
 
 import json
-import re
 import time
 
 import pytest
@@ -10,6 +9,7 @@ from botocore.credentials import Credentials
 from functions.adapters import opensearch_http
 from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp, segment
 from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.names import is_service_host
 from tests.unit.adapters.scripted_server import Answer, ScriptedServer
 
 CREDENTIALS = Credentials("AKIDEXAMPLE", "wJalrXUtnFEMI", "the session token")
@@ -63,20 +63,24 @@ def test_this_machine_is_not_signed_for(http: OpenSearchHttp, scripted: Scripted
         ("search.example.com", False),
         ("amazonaws.com.example.com", False),
         ("es-amazonaws.com", False),
+        ("my-balancer-1234.eu-west-1.elb.amazonaws.com", False),
+        ("ec2-1-2-3-4.eu-west-1.compute.amazonaws.com", False),
+        ("abc123.execute-api.eu-west-1.amazonaws.com", False),
+        ("abc123.lambda-url.eu-west-1.on.aws", False),
         ("localhost", False),
     ],
 )
-def test_only_hosts_of_aws_may_get_a_signature(host: str, is_signed: bool) -> None:
-    """R84: a signature has the session token of the function's role in it."""
-    assert bool(opensearch_http.AWS_HOSTS.search(host)) is is_signed
+def test_only_domains_of_the_service_may_get_a_signature(host: str, is_signed: bool) -> None:
+    """R84: it has the session token of the role in it; in AWS anyone has a load balancer."""
+    assert is_service_host(host) is is_signed
 
 
-def test_host_of_aws_gets_a_signature(
+def test_domain_of_the_service_gets_a_signature(
     scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R12: SigV4 for the service es, with the session token, over path, query and body."""
     # The server's own address stands for a domain's: it is only taken for one.
-    monkeypatch.setattr(opensearch_http, "AWS_HOSTS", re.compile("127"))
+    monkeypatch.setattr(opensearch_http, "is_service_host", lambda host: host == "127.0.0.1")
     http = OpenSearchHttp(scripted.url, credentials=CREDENTIALS, region="eu-central-1")
 
     for body in (b"one", b"two"):

@@ -14,7 +14,9 @@ from ops.deployment import in_aws
 @pytest.fixture(autouse=True)
 def _nothing_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let boto3 find neither a region nor credentials."""
-    for name in ("REGION", "DEFAULT_REGION", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "PROFILE"):
+    for name in (
+        "REGION", "DEFAULT_REGION", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "PROFILE", "ENDPOINT_URL"
+    ):  # fmt: skip
         monkeypatch.delenv(f"AWS_{name}", raising=False)
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
         monkeypatch.setenv(name, str(tmp_path / "none"))
@@ -42,6 +44,17 @@ def test_missing_credentials_are_asked_for(
     monkeypatch.setenv("AWS_REGION", "eu-west-1")
 
     assert "name a profile with --profile" in why(capsys)
+
+
+def test_stage_is_never_looked_for_on_this_machine(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R40: a shell that has the variables of `embedq up` would take the wrong stack for AWS."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://localhost:4566")
+
+    assert main(["recover", "--yes", "--stage", "dev", "--region", "eu-west-1"]) == 2
+
+    assert "AWS_ENDPOINT_URL leads to http://localhost:4566" in capsys.readouterr().err
 
 
 def test_stage_that_is_not_deployed_is_named(

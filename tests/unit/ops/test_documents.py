@@ -79,7 +79,9 @@ def test_put_says_what_is_wrong(deployment: Deployment, item: str, message: str)
 
 def test_put_asks_for_a_source_that_exists(deployment: Deployment) -> None:
     """R40: the known ones are named."""
-    with pytest.raises(UsageError, match="--source is one of: articles"):
+    with pytest.raises(
+        UsageError, match=r"is no source of this stack: --source is one of: articles"
+    ):
         put(deployment, '{"id": "a"}', source="books")
 
 
