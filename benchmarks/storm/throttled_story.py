@@ -1,4 +1,4 @@
-"""A provider that answers 429 for two minutes: everybody waits, nobody is charged."""
+"""A provider that answers 429 for two minutes: all workers wait, and no attempt is spent."""
 
 import time
 from contextlib import ExitStack

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import ClientError
 from pydantic import TypeAdapter, ValidationError
 
 from functions.adapters.dynamodb_values import from_dynamodb, to_dynamodb
@@ -125,9 +124,7 @@ class DynamoDbControl:
                     ExpressionAttributeValues=to_dynamodb(values),
                     ReturnValues="ALL_NEW",
                 )
-            except ClientError as error:
-                if error.response["Error"]["Code"] != "ConditionalCheckFailedException":
-                    raise
+            except self._client.exceptions.ConditionalCheckFailedException:
                 return None
         return _control(answer["Attributes"])
 

@@ -7,7 +7,6 @@ from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from botocore.exceptions import ClientError
 from pydantic import TypeAdapter
 
 from functions.adapters.dynamodb_batch import batch_get
@@ -67,9 +66,7 @@ class DynamoDbLedger:
                 self._client.delete_item(
                     TableName=self._table, Key={"row_key": {"S": row.row_key}}, **_standing_at(row)
                 )
-            except ClientError as error:
-                if error.response["Error"]["Code"] != "ConditionalCheckFailedException":
-                    raise
+            except self._client.exceptions.ConditionalCheckFailedException:
                 return False
         return True
 
@@ -114,9 +111,7 @@ class DynamoDbLedger:
                     ReturnValuesOnConditionCheckFailure="ALL_OLD",
                     **condition,
                 )
-            except ClientError as error:
-                if error.response["Error"]["Code"] != "ConditionalCheckFailedException":
-                    raise
+            except self._client.exceptions.ConditionalCheckFailedException as error:
                 standing: Any = error.response.get("Item")
                 if standing and standing.get("write_id") == write_id:
                     return True, stored

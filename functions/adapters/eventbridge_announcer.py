@@ -1,13 +1,14 @@
 """Events of ends -> EventBridge. PutEvents answers 200 with entries that failed: each is found."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from functions.core.announcement import EventDetail
+from functions.core.batches import batches_by_size
 from functions.core.ledger_row import Status
 from functions.core.names import EVENT_SOURCE
 
@@ -39,8 +40,11 @@ class EventBridgeAnnouncer:
     def announce(self, details: Sequence[EventDetail]) -> list[int]:
         if not self._bus:
             return []
-        entries = [self._entry(detail) for detail in details]
-        return [position for request in _requests(entries) for position in self._put(request)]
+        entries = enumerate(map(self._entry, details))
+        requests = batches_by_size(
+            entries, _size, max_size=MAX_REQUEST_BYTES, max_items=MAX_ENTRIES
+        )
+        return [position for request in requests for position in self._put(dict(request))]
 
     def _entry(self, detail: EventDetail) -> "PutEventsRequestEntryTypeDef":
         return {
@@ -60,23 +64,7 @@ class EventBridgeAnnouncer:
         return [position for position, ok in zip(request, taken, strict=True) if not ok]
 
 
-def _requests(
-    entries: Sequence["PutEventsRequestEntryTypeDef"],
-) -> Iterator[dict[int, "PutEventsRequestEntryTypeDef"]]:
-    """Yield entries by their positions, as many as one request takes."""
-    request: dict[int, PutEventsRequestEntryTypeDef] = {}
-    total = 0
-    for position, entry in enumerate(entries):
-        size = _size(entry)
-        if request and (len(request) == MAX_ENTRIES or total + size > MAX_REQUEST_BYTES):
-            yield request
-            request, total = {}, 0
-        request[position] = entry
-        total += size
-    if request:
-        yield request
-
-
-def _size(entry: "PutEventsRequestEntryTypeDef") -> int:
+def _size(numbered: tuple[int, "PutEventsRequestEntryTypeDef"]) -> int:
     """Count what EventBridge counts; json.dumps writes ASCII only."""
+    _, entry = numbered
     return len(entry["Source"]) + len(entry["DetailType"]) + len(entry["Detail"])

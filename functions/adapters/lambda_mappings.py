@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 # A probe is sent once, and its answer takes as long as the provider does.
 PROBE_CONFIG = Config(connect_timeout=2, read_timeout=45, retries={"total_max_attempts": 1})
-# AWS is still busy with the last change: the next minute will do.
-BUSY = ("ResourceInUseException", "ResourceConflictException")
 
 
 class LambdaMappings:
@@ -30,12 +28,12 @@ class LambdaMappings:
             return self._client.get_event_source_mapping(UUID=mapping)["State"]
 
     def switch(self, mapping: str, *, enabled: bool) -> bool:
+        busy = self._client.exceptions
         with store_failures(f"switching event source mapping {mapping}"):
             try:
                 self._client.update_event_source_mapping(UUID=mapping, Enabled=enabled)
-            except ClientError as error:
-                if error.response["Error"]["Code"] not in BUSY:
-                    raise
+            except (busy.ResourceInUseException, busy.ResourceConflictException):
+                # AWS still applies the last change: the next minute will do.
                 return False
         return True
 

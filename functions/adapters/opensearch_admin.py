@@ -13,14 +13,8 @@ class OpenSearchAdmin:
 
     def mapping(self, alias: str) -> dict[str, Any] | None:
         """Return the mapping behind an alias; None where there is no such alias."""
-        try:
-            answer = self._http.call("GET", f"{segment(alias)}/_mapping")
-        except OpenSearchError as error:
-            if error.status == 404:
-                return None
-            raise
-        # A bare index of that name is no alias: entries are written through aliases only.
-        return None if alias in answer else dict(next(iter(answer.values()))["mappings"])
+        found = self._behind(alias, "_mapping")
+        return None if found is None else dict(found["mappings"])
 
     def create(self, index: str, body: dict[str, Any]) -> None:
         """Create an index; one that another caller has just created is fine."""
@@ -42,23 +36,29 @@ class OpenSearchAdmin:
 
     def sizes(self, alias: str) -> tuple[int, int]:
         """Return the shards and the replicas of the index behind an alias."""
-        answer = self._http.call("GET", f"{segment(alias)}/_settings")
-        settings = next(iter(answer.values()))["settings"]["index"]
+        settings = self._behind(alias, "_settings")["settings"]["index"]
         return int(settings["number_of_shards"]), int(settings["number_of_replicas"])
 
     def uuid(self, alias: str) -> str | None:
         """Return the UUID of the index behind an alias; None where there is no such alias."""
         try:
-            answer = self._http.call("GET", f"{segment(alias)}/_settings")
+            found = self._behind(alias, "_settings")
         except OpenSearchError as error:
-            if error.status == 404:
-                return None
             raise unavailable(str(error)) from error
-        if alias in answer:
-            return None  # a bare index of that name is no alias
-        return str(next(iter(answer.values()))["settings"]["index"]["uuid"])
+        return None if found is None else str(found["settings"]["index"]["uuid"])
 
     def set_replicas(self, alias: str, replicas: int) -> None:
         """Change the number of replicas, which OpenSearch does while it serves."""
         body = {"index": {"number_of_replicas": replicas}}
         self._http.call("PUT", f"{segment(alias)}/_settings", body)
+
+    def _behind(self, alias: str, what: str) -> Any:
+        """Return what is known about the index behind an alias; None where there is none."""
+        try:
+            answer = self._http.call("GET", f"{segment(alias)}/{what}")
+        except OpenSearchError as error:
+            if error.status == 404:
+                return None
+            raise
+        # A bare index of that name is no alias: entries are written through aliases only.
+        return None if alias in answer else next(iter(answer.values()))

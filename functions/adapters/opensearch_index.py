@@ -1,6 +1,6 @@
 """The k-NN index: entries written in bulk under external versions, read back, and searched."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,6 +8,7 @@ import orjson
 
 from functions.adapters.opensearch_http import IndexCalls, segment
 from functions.adapters.opensearch_removal import NO_INDEX, OpenSearchRemoval
+from functions.core.batches import batches, batches_by_size
 from functions.core.entry import Entry, Hit, StoredEntry, Tombstone, WriteResult, Written
 from functions.core.entry_shape import REUSE_FIELDS, body, hit, nearest, stored
 from functions.core.failure import Failure, FailureError, FailureKind
@@ -27,13 +28,9 @@ class OpenSearchIndex(OpenSearchRemoval):
 
     def read(self, ids: Sequence[EntryId]) -> dict[EntryId, StoredEntry]:
         found: dict[EntryId, StoredEntry] = {}
-        for start in range(0, len(ids), MAX_READ_ENTRIES):
-            answer = self._call(
-                "POST",
-                "_mget",
-                {"ids": list(ids[start : start + MAX_READ_ENTRIES])},
-                query={"_source_includes": REUSE_FIELDS},
-            )
+        for part in batches(ids, MAX_READ_ENTRIES):
+            wanted = {"_source_includes": REUSE_FIELDS}
+            answer = self._call("POST", "_mget", {"ids": part}, query=wanted)
             self._refuse_errors(answer["docs"])
             for doc in answer["docs"]:
                 if doc.get("found"):
@@ -45,11 +42,13 @@ class OpenSearchIndex(OpenSearchRemoval):
     ) -> dict[EntryId, WriteResult]:
         results: dict[EntryId, WriteResult] = {}
         query = {"refresh": "wait_for"} if searchable_now else {}
-        for ids, lines in _bodies(entries):
+        lines = ((entry.entry_id, _lines(entry)) for entry in entries)
+        for part in batches_by_size(lines, lambda one: len(one[1]), max_size=MAX_BODY_BYTES):
             try:
-                answer = self._call("POST", "_bulk", lines, query=query)
+                data = b"".join(line for _, line in part)
+                answer = self._call("POST", "_bulk", data, query=query)
             except FailureError as error:
-                results.update(dict.fromkeys(ids, error.failure))
+                results.update({name: error.failure for name, _ in part})
                 continue
             for item in answer["items"]:
                 results[EntryId(item["index"]["_id"])] = self._result(item["index"])
@@ -74,43 +73,19 @@ def search(
     return [hit(found) for found in answer["hits"]["hits"]]
 
 
-def _bodies(
-    entries: Sequence[Entry | Tombstone],
-) -> Iterator[tuple[list[EntryId], bytes]]:
-    """Pack bulk bodies by their bytes."""
-    ids: list[EntryId] = []
-    lines: list[bytes] = []
-    size = 0
-    for entry in entries:
-        pair = _action(entry) + b"\n" + _body(entry) + b"\n"
-        if lines and size + len(pair) > MAX_BODY_BYTES:
-            yield ids, b"".join(lines)
-            ids, lines, size = [], [], 0
-        ids.append(entry.entry_id)
-        lines.append(pair)
-        size += len(pair)
-    if lines:
-        yield ids, b"".join(lines)
-
-
-def _action(entry: Entry | Tombstone) -> bytes:
-    # Never external_gte: a slow copy would overwrite the same version with older text.
-    return orjson.dumps(
-        {
-            "index": {
-                "_id": entry.entry_id,
-                "version": entry.version,
-                "version_type": "external",
-                # Only through the alias: a typing error or a lost index must not make one
-                # without the k-NN mapping.
-                "require_alias": True,
-            }
-        }
-    )
-
-
-def _body(entry: Entry | Tombstone) -> bytes:
-    return orjson.dumps(body(entry), option=orjson.OPT_SERIALIZE_NUMPY)
+def _lines(entry: Entry | Tombstone) -> bytes:
+    """Write the two lines of an entry in a bulk body."""
+    action = {
+        "_id": entry.entry_id,
+        "version": entry.version,
+        # Never external_gte: a slow copy would overwrite the same version with older text.
+        "version_type": "external",
+        # Only through the alias: a typing error or a lost index must not make one without the
+        # k-NN mapping.
+        "require_alias": True,
+    }
+    content = orjson.dumps(body(entry), option=orjson.OPT_SERIALIZE_NUMPY)
+    return orjson.dumps({"index": action}) + b"\n" + content + b"\n"
 
 
 def _vector(numbers: list[float]) -> "Vector":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from functions.adapters.dynamodb_stream import UnknownTableError, parse_records
 from functions.adapters.store_errors import store_failures
-from functions.core.failed_batch import FailedBatch, UnreadableBatchError
+from functions.core.change import Change, Rejected, UnreadableBatchError
 from functions.core.names import FAILED_CHANGES_PREFIX
 from functions.core.settings import SourceSettings
 
@@ -33,7 +33,7 @@ class S3FailedChanges:
                 for found in page.get("Contents", []):
                     yield found["Key"]
 
-    def read(self, name: str) -> FailedBatch:
+    def read(self, name: str) -> tuple[list[Change], list[Rejected]]:
         with store_failures(f"reading bucket {self._bucket}"):
             body = self._client.get_object(Bucket=self._bucket, Key=name)["Body"].read()
         return parse_batch(body, self._sources)
@@ -43,16 +43,17 @@ class S3FailedChanges:
             self._client.delete_object(Bucket=self._bucket, Key=name)
 
 
-def parse_batch(body: bytes, sources: Sequence[SourceSettings]) -> FailedBatch:
+def parse_batch(
+    body: bytes, sources: Sequence[SourceSettings]
+) -> tuple[list[Change], list[Rejected]]:
     """Read the records out of an invocation record."""
     try:
-        changes, rejected = parse_records(_records(json.loads(body)), sources)
+        return parse_records(_records(json.loads(body)), sources)
     except UnknownTableError as error:
         raise UnreadableBatchError(str(error)) from error
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         # Without its text: a record may be quoted there.
         raise UnreadableBatchError("it is not an invocation record of a stream") from error
-    return FailedBatch(changes, rejected)
 
 
 def _records(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:

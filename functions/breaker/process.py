@@ -3,7 +3,8 @@
 An item that cannot be read changes nothing: neither a pause nor a release is guessed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from functions.breaker.reconcile import steps, switch, wanted
@@ -35,7 +36,8 @@ class Reconcile:
         settled = [(target, self._settle(target)) for target in self.targets]
         for target, control in settled:
             if control is not None and seconds_left() >= enough:
-                self._safely(target, control, self._probe)
+                with self._logged(target):
+                    self._probe(target, control)
 
     def _settle(self, target: BreakerTarget) -> Control | None:
         try:
@@ -44,7 +46,8 @@ class Reconcile:
             self.telemetry.count("ControlUnreadable")
             self.telemetry.event("control_unreadable", target=target.name, failure=str(error))
             return None
-        control = self._safely(target, control, self._advance)
+        with self._logged(target):
+            control = self._advance(target, control)
         for part in Part:
             is_open = control.breaker(part).state.stops_work
             self.telemetry.count("BreakerOpen", int(is_open))
@@ -63,17 +66,14 @@ class Reconcile:
                 control = self._swap(target, control, part, after)
         return control
 
-    def _probe(self, target: BreakerTarget, control: Control) -> Control:
+    def _probe(self, target: BreakerTarget, control: Control) -> None:
         parts = [p for p in Part if needs_probe(control.breaker(p), now_ms=self.clock())]
-        if not parts:
-            return control
-        answers = self.prober.probe(target.embed_function, parts)
+        answers = self.prober.probe(target.embed_function, parts) if parts else {}
         if answers is None:
             # All its workers are busy: the next minute tries again.
             self.telemetry.event("probe_not_sent", target=target.name)
-            return control
-        for part in parts:
-            failure = answers[part]
+            return
+        for part, failure in answers.items():
             self.telemetry.count("ProbesFailed" if failure else "ProbesPassed")
             if failure:
                 self.telemetry.event(
@@ -83,7 +83,6 @@ class Reconcile:
             control = self._swap(target, control, part, after)
         if None in answers.values():
             self._converge(target, control)
-        return control
 
     def _timing(self, target: BreakerTarget) -> Timing:
         return Timing(self.clock(), target.settings, self.jitter())
@@ -107,11 +106,9 @@ class Reconcile:
 
     def _converge(self, target: BreakerTarget, control: Control) -> None:
         for queue, want in wanted(control, target.mappings).items():
-            try:
+            # The other mappings do not wait for one that fails.
+            with self._logged(target):
                 self._converge_one(target, queue, want=want)
-            except FailureError as error:
-                # The other mappings do not wait for this one: the next minute tries again.
-                self._failed(target, error)
 
     def _converge_one(self, target: BreakerTarget, queue: str, *, want: bool) -> None:
         mapping = target.mappings[queue]
@@ -125,18 +122,11 @@ class Reconcile:
                 mapping=mapping,
             )
 
-    def _safely(
-        self,
-        target: BreakerTarget,
-        control: Control,
-        step: Callable[[BreakerTarget, Control], Control],
-    ) -> Control:
+    @contextmanager
+    def _logged(self, target: BreakerTarget) -> Iterator[None]:
+        """Log a failure and go on: the next minute tries again."""
         try:
-            return step(target, control)
+            yield
         except FailureError as error:
-            self._failed(target, error)
-            return control
-
-    def _failed(self, target: BreakerTarget, error: FailureError) -> None:
-        self.telemetry.count("ReconcileFailures")
-        self.telemetry.event("reconcile_failed", target=target.name, failure=str(error))
+            self.telemetry.count("ReconcileFailures")
+            self.telemetry.event("reconcile_failed", target=target.name, failure=str(error))

@@ -65,3 +65,7 @@ class Rejected:
     event_id: str
     position: Position
     reason: str
+
+
+class UnreadableBatchError(ValueError):
+    """What lies among the failed changes is not what Lambda writes there."""

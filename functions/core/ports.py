@@ -187,7 +187,7 @@ class EntryRemoval(Protocol):
         """
 
 
-class VectorIndex(EntryRemoval, Protocol):
+class VectorIndex(Protocol):
     def read(self, ids: Sequence[EntryId]) -> dict[EntryId, StoredEntry]:
         """Return the entries that exist, with their vectors."""
 

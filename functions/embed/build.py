@@ -25,6 +25,7 @@ from functions.embed.payment import Payment
 from functions.embed.probe import probe
 from functions.embed.process import Embed
 from functions.embed.receive import Receive
+from functions.embed.tools import Tools
 
 
 def build_embed(
@@ -49,28 +50,7 @@ def build_embed(
     guard = Guard(target, control, telemetry, clock, wait, jitter)
     guarded = GuardedIndex(index, guard)
     announcements = Announcements(announcer, telemetry, clock, stage)
-    finish = Finish(
-        ledger=ledger,
-        queue=queue,
-        announcements=announcements,
-        telemetry=telemetry,
-        clock=clock,
-        jitter=jitter,
-        retry=target.retry,
-        model=target.model,
-        index_uuid=lambda: guard.index_uuid,
-        is_failing=lambda: guard.tally.is_failing,
-    )
-    receive = Receive(
-        ledger=ledger,
-        announcements=announcements,
-        telemetry=telemetry,
-        clock=clock,
-        jitter=jitter,
-        retry=target.retry,
-        target=target.name,
-        sources=frozenset(one.name for one in sources),
-    )
+    tools = Tools(target, ledger, queue, announcements, telemetry, clock, jitter)
     payment = Payment(
         embedder=GuardedEmbedder(embedder, guard),
         index=guarded,
@@ -82,18 +62,13 @@ def build_embed(
         excuse=lambda requests: guard.tally.excuse(Part.PROVIDER, requests),
     )
     return Embed(
+        tools=tools,
         source=source,
-        ledger=ledger,
-        queue=queue,
         index=guarded,
         guard=guard,
         payment=payment,
-        receive=receive,
-        finish=finish,
-        telemetry=telemetry,
-        clock=clock,
-        jitter=jitter,
+        receive=Receive(tools, frozenset(one.name for one in sources)),
+        finish=Finish(tools, lambda: guard.index_uuid, lambda: guard.tally.is_failing),
         sources={one.name: one for one in sources},
-        target=target,
         probe=partial(probe, embedder=embedder, index=index, clock=clock),
     )

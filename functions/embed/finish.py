@@ -5,15 +5,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from functions.core.announcement import Announcements
 from functions.core.closing import close_rows
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.ledger_row import LedgerRow, Quarantine
-from functions.core.ports import Clock, Ledger, TaskQueue, Telemetry
-from functions.core.retry_policy import RetrySettings
 from functions.core.transitions import adopt
 from functions.embed.ending import Conclusion, Ending, Failed, Indexed, Removed, Rules, conclude
 from functions.embed.job import Job, Returned
+from functions.embed.tools import Tools
 
 if TYPE_CHECKING:
     from functions.core.swap import Rows
@@ -48,22 +46,16 @@ class Ended:
 class Finish:
     """The step with its dependencies."""
 
-    ledger: Ledger
-    queue: TaskQueue
-    announcements: Announcements
-    telemetry: Telemetry
-    clock: Clock
-    jitter: Callable[[], float]
-    retry: RetrySettings
-    model: str
+    tools: Tools
     index_uuid: Callable[[], str]
     is_failing: Callable[[], bool]
     failures: Counter[tuple[FailureKind, str]] = field(default_factory=Counter)  # of this run
 
     def end(self, job: Job, ending: Ending) -> Ended:
         """Decide what follows from an ending."""
-        rules = Rules(self.retry, self.model, self.index_uuid(), self.is_failing(), self.jitter())
-        return Ended(job, ending, conclude(job.row, ending, rules, now_ms=self.clock()))
+        target, jitter = self.tools.target, self.tools.jitter()
+        rules = Rules(target.retry, target.model, self.index_uuid(), self.is_failing(), jitter)
+        return Ended(job, ending, conclude(job.row, ending, rules, now_ms=self.tools.clock()))
 
     def close(self, ended: Sequence[Ended]) -> list[Returned]:
         """Write how each job ended; return the messages that go back."""
@@ -73,8 +65,8 @@ class Finish:
         returned: list[Returned] = []
         try:
             for key, one, _ in close_rows(
-                self.ledger,
-                self.announcements,
+                self.tools.ledger,
+                self.tools.announcements,
                 rows,
                 lambda rows: {name: self._decide(by_key[name], row) for name, row in rows.items()},
                 # Not closed before its event is sent: the task comes again, and finds its entry.
@@ -85,10 +77,10 @@ class Finish:
                 if one.conclusion.again_in_seconds is not None:
                     returned.append(Returned(one.job.message, one.conclusion.again_in_seconds))
         except FailureError as error:
-            self.telemetry.event("ledger_failed", failure=str(error), tasks=len(waiting))
+            self.tools.telemetry.event("ledger_failed", failure=str(error), tasks=len(waiting))
             # The tasks come again, and find their entries in the index.
             returned += [
-                Returned.later(job.message, jitter=self.jitter())
+                Returned.later(job.message, jitter=self.tools.jitter())
                 for job in self._not_sent_anew([one.job for one in waiting.values()])
             ]
         return returned
@@ -104,16 +96,16 @@ class Finish:
             job.key: replace(job.task, copy=f"{job.message.message_id}/{job.message.receive_count}")
             for job in alone
         }
-        unsent = {task.row_key for task in self.queue.send(list(copies.values()))}
+        unsent = {task.row_key for task in self.tools.queue.send(list(copies.values()))}
         return [job for job in jobs if job.key not in copies or job.key in unsent]
 
     def report(self) -> None:
         """Log the failures of a run, one line a cause, and start again."""
         for (kind, message), documents in self.failures.items():
-            self.telemetry.count(f"Failures.{kind}", documents)
+            self.tools.telemetry.count(f"Failures.{kind}", documents)
             is_bulk = documents >= BULK_DOCUMENTS
-            self.telemetry.count("BulkFailures", int(is_bulk))
-            self.telemetry.event(
+            self.tools.telemetry.count("BulkFailures", int(is_bulk))
+            self.tools.telemetry.event(
                 "failure_bulk" if is_bulk else "failure_isolated",
                 failure=str(kind),
                 reason=message,
@@ -144,9 +136,9 @@ class Finish:
             failure = one.ending.failure
             details |= {"failure": str(failure.kind), "reason": failure.message}
             self.failures[failure.kind, failure.message] += 1
-            self.telemetry.count("TasksFailed", int(failure.kind.spends_attempt))
+            self.tools.telemetry.count("TasksFailed", int(failure.kind.spends_attempt))
         if isinstance(one.ending, Indexed | Removed):
-            details["freshness_ms"] = self.clock() - row.written_ms
-            self.telemetry.count("FreshnessMilliseconds", self.clock() - row.written_ms)
-        self.telemetry.event(one.conclusion.event, **one.job.task.log_fields(), **details)
-        self.telemetry.count(one.conclusion.metric)
+            details["freshness_ms"] = self.tools.clock() - row.written_ms
+            self.tools.telemetry.count("FreshnessMilliseconds", self.tools.clock() - row.written_ms)
+        self.tools.telemetry.event(one.conclusion.event, **one.job.task.log_fields(), **details)
+        self.tools.telemetry.count(one.conclusion.metric)

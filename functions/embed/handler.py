@@ -65,7 +65,7 @@ def lambda_handler(event: dict[str, Any], context: InvocationContext) -> dict[st
     step = embed()
     if "probe" in event:
         return dict(step.probe(event["probe"]))
-    step.telemetry.count("MessagesReceived", len(event["Records"]))
+    step.tools.telemetry.count("MessagesReceived", len(event["Records"]))
     failed = step.process(
         parse_messages(event["Records"]),
         seconds_left=lambda: context.get_remaining_time_in_millis() / 1000,

@@ -1,8 +1,10 @@
 """Pieces -> few provider requests, in which no small document waits for a large one. Pure."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+
+from functions.core.batches import batches_by_size
 
 # A document above this has requests of its own: the others need not wait for it.
 LARGEST_SHARING_TOKENS = 8192
@@ -65,7 +67,7 @@ def pack(pieces: Sequence[Piece], *, max_tokens: int, max_inputs: int) -> list[l
             own.setdefault(piece.document, []).append(piece)
         else:
             shared.append(piece)
-    requests = _fill(shared, max_tokens, max_inputs)
+    requests = list(_fill(shared, max_tokens, max_inputs))
     for mine in sorted(own.values(), key=lambda mine: (*_risk(mine[0]), sizes[mine[0].document])):
         part_tokens = -(-sizes[mine[0].document] // mine[0].past.parts)
         most = min(max_tokens, part_tokens, OWN_REQUEST_TOKENS)
@@ -90,14 +92,7 @@ def _risk(piece: Piece) -> tuple[bool, int]:
     return piece.past.is_isolated, piece.past.timeouts
 
 
-def _fill(pieces: Iterable[Piece], max_tokens: int, max_inputs: int) -> list[list[Piece]]:
-    requests: list[list[Piece]] = []
-    tokens = 0
-    for piece in pieces:
-        is_full = tokens + piece.tokens > max_tokens
-        if not requests or is_full or len(requests[-1]) == max_inputs:
-            requests.append([])
-            tokens = 0
-        requests[-1].append(piece)
-        tokens += piece.tokens
-    return requests
+def _fill(pieces: Iterable[Piece], max_tokens: int, max_inputs: int) -> Iterator[list[Piece]]:
+    return batches_by_size(
+        pieces, lambda piece: piece.tokens, max_size=max_tokens, max_items=max_inputs
+    )

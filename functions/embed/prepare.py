@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 
+from functions.core.batches import batches_by_size
 from functions.core.document import Document, Unusable, chunk_hash, content_hash
 from functions.core.entry import Tombstone
 from functions.core.failure import Failure, FailureKind
@@ -38,17 +39,11 @@ def tombstone(
 
 def parcels(paid: Sequence[Paid], *, dimensions: int) -> Iterator[list[Paid]]:
     """Cut documents into parcels that fit one bulk body."""
-    parcel: list[Paid] = []
-    size = 0
-    for one in paid:
-        bytes_of_one = entry_bytes(len(one.prepared.texts), one.prepared.document, dimensions)
-        if parcel and size + bytes_of_one > PARCEL_BYTES:
-            yield parcel
-            parcel, size = [], 0
-        parcel.append(one)
-        size += bytes_of_one
-    if parcel:
-        yield parcel
+    return batches_by_size(
+        paid,
+        lambda one: entry_bytes(len(one.prepared.texts), one.prepared.document, dimensions),
+        max_size=PARCEL_BYTES,
+    )
 
 
 def entry_bytes(chunks: int, document: Document, dimensions: int) -> int:

@@ -11,17 +11,8 @@ from functions.core.entry import Tombstone
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import RowKey
 from functions.core.lane import Lane
-from functions.core.ports import (
-    NO_KEY,
-    Clock,
-    Ledger,
-    Message,
-    Source,
-    TaskQueue,
-    Telemetry,
-    VectorIndex,
-)
-from functions.core.settings import SourceSettings, TargetSettings
+from functions.core.ports import NO_KEY, Message, Source, VectorIndex
+from functions.core.settings import SourceSettings
 from functions.core.transitions import confirm_sent, put_in_lane, requeue
 from functions.embed.ending import Ending, Failed, Untouched
 from functions.embed.entry_writes import Writes, write_entries
@@ -33,6 +24,7 @@ from functions.embed.payment import Paid, Payment
 from functions.embed.prepare import LOAD_CHUNKS, parcels, split_document, tombstone
 from functions.embed.receive import Receive, Round
 from functions.embed.run_time import RunTime, SecondsLeft
+from functions.embed.tools import Tools
 
 Contents = dict[RowKey, Document | Unusable | None]
 T = TypeVar("T")
@@ -42,19 +34,14 @@ T = TypeVar("T")
 class Embed:
     """The step with its dependencies."""
 
+    tools: Tools
     source: Source
-    ledger: Ledger
-    queue: TaskQueue
     index: VectorIndex
     guard: Guard
     payment: Payment
     receive: Receive
     finish: Finish
-    telemetry: Telemetry
-    clock: Clock
-    jitter: Callable[[], float]
     sources: Mapping[str, SourceSettings]
-    target: TargetSettings
     # Tries the provider and the index past their breakers; returns what failed of each.
     probe: Callable[[Sequence[str]], Mapping[str, str | None]]
 
@@ -63,7 +50,7 @@ class Embed:
         time = RunTime.begin(seconds_left)
         # A crash of this run is noticed soon after its own end, not after the queue's visibility
         # timeout, which is six runs long. Where SQS does not answer, it stays at that.
-        self.queue.hide([(message, ceil(time.crash_noticed_seconds)) for message in messages])
+        self.tools.queue.hide([(message, ceil(time.crash_noticed_seconds)) for message in messages])
         received, returned = self.receive.parse(messages)
         newest = self.receive.newest(received)
         with self.guard.run(time.for_requests):
@@ -75,8 +62,8 @@ class Embed:
                     returned += self._round(part, time)
         self.finish.report()
         # The last thing of all: from this call on the messages may come again.
-        for message in self.queue.hide([(b.message, round(b.seconds)) for b in returned]):
-            self.telemetry.event("message_not_hidden", message_id=message.message_id)
+        for message in self.tools.queue.hide([(b.message, round(b.seconds)) for b in returned]):
+            self.tools.telemetry.event("message_not_hidden", message_id=message.message_id)
         return [back.message.message_id for back in returned]
 
     def _round(self, part: Round, time: RunTime) -> list[Returned]:
@@ -86,8 +73,9 @@ class Embed:
 
     def _later(self, received: Sequence[Received], failed: Failed) -> list[Returned]:
         # The ledger cannot be read or written: nothing was paid, and no attempt is spent.
-        self.telemetry.event("round_failed", failure=failed.failure.message, tasks=len(received))
-        return [Returned.later(one.message, jitter=self.jitter()) for one in received]
+        why = failed.failure.message
+        self.tools.telemetry.event("round_failed", failure=why, tasks=len(received))
+        return [Returned.later(one.message, jitter=self.tools.jitter()) for one in received]
 
     def _work_round(self, part: Round, time: RunTime) -> list[Returned]:
         admitted = self.receive.admit(part, time)
@@ -127,14 +115,16 @@ class Embed:
         As any requeue: the sweep sends what was not confirmed. A write that was lost is no move,
         and its message comes again.
         """
-        rows = [requeue(put_in_lane(job.row, Lane.NORMAL), now_ms=self.clock()) for job in jobs]
-        moved = self.ledger.write(rows).stored
-        unsent = {task.row_key for task in self.queue.send([row.task for row in moved.values()])}
-        self.ledger.write([confirm_sent(row) for key, row in moved.items() if key not in unsent])
-        for row in moved.values():
-            self.telemetry.event("task_moved", **row.task.log_fields())
+        ledger, now_ms = self.tools.ledger, self.tools.clock()
+        rows = [requeue(put_in_lane(job.row, Lane.NORMAL), now_ms=now_ms) for job in jobs]
+        moved = ledger.write(rows).stored
+        tasks = [row.task for row in moved.values()]
+        unsent = {task.row_key for task in self.tools.queue.send(tasks)}
+        ledger.write([confirm_sent(row) for key, row in moved.items() if key not in unsent])
+        for task in tasks:
+            self.tools.telemetry.event("task_moved", **task.log_fields())
         return [
-            Returned.soon(job.message, self.target.retry, jitter=self.jitter())
+            Returned.soon(job.message, self.tools.target.retry, jitter=self.tools.jitter())
             for job in jobs
             if job.key not in moved
         ]
@@ -152,7 +142,7 @@ class Embed:
         # Small ones first, and each large one by itself: none waits for the size of another.
         for job, document in sorted(documents, key=lambda one: len(one[1].text)):
             # Texts are split only as fast as they are embedded.
-            split = partial(split_document, job, document, self.target)
+            split = partial(split_document, job, document, self.tools.target)
             ready = self._caught(split) if time.has_a_round else Untouched()
             if not isinstance(ready, Prepared):
                 yield self._all([job], ready)
@@ -165,10 +155,10 @@ class Embed:
             yield from self._embed(load, time)
 
     def _is_large(self, ready: Prepared) -> bool:
-        return len(ready.texts) * self.target.chunk_tokens > LARGEST_SHARING_TOKENS
+        return len(ready.texts) * self.tools.target.chunk_tokens > LARGEST_SHARING_TOKENS
 
     def _remove(self, jobs: Sequence[tuple[Job, Unusable | None]]) -> list[Ended]:
-        make = partial(tombstone, target=self.target, now_ms=self.clock())
+        make = partial(tombstone, target=self.tools.target, now_ms=self.tools.clock())
         made = [(job, self._caught(partial(make, job, content))) for job, content in jobs]
         stones = [(job, one) for job, one in made if isinstance(one, Tombstone)]
         endings = self._write(stones, {})
@@ -197,7 +187,7 @@ class Embed:
                 else:
                     ended.append(end)
         yield ended
-        for parcel in parcels(paid, dimensions=self.target.dimensions):
+        for parcel in parcels(paid, dimensions=self.tools.target.dimensions):
             yield self._deliver(parcel, time)
 
     def _deliver(self, parcel: Sequence[Paid], time: RunTime) -> list[Ended]:
@@ -206,7 +196,7 @@ class Embed:
         if not time.has_a_parcel:
             endings = {one.prepared.job.key: Untouched() for one in parcel}
         else:
-            entries = [(one.prepared.job, one.entry(now_ms=self.clock())) for one in parcel]
+            entries = [(one.prepared.job, one.entry(now_ms=self.tools.clock())) for one in parcel]
             endings = self._write(entries, {one.prepared.job.key: one.tokens for one in parcel})
         ended: list[Ended] = []
         for one in parcel:
@@ -232,7 +222,7 @@ class Embed:
         except FailureError as error:
             return Failed(error.failure)
         except Exception as error:  # noqa: BLE001
-            self.telemetry.unexpected(error)
+            self.tools.telemetry.unexpected(error)
             reason = f"unexpected {type(error).__name__}, see the log"
             return Failed(Failure(FailureKind.UNKNOWN, reason))
 

@@ -1,20 +1,20 @@
 """Messages -> jobs: parsed, only the newest of each document, checked against the ledger."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from functions.core.announcement import Announcements, is_announced
+from functions.core.announcement import is_announced
 from functions.core.batches import batches
 from functions.core.closing import announce_standing, close_rows
 from functions.core.ledger_row import LedgerRow, Quarantine
-from functions.core.ports import Clock, Ledger, Message, Telemetry
-from functions.core.retry_policy import RetrySettings
+from functions.core.ports import Message
 from functions.core.swap import Rows
 from functions.core.task import MalformedTaskError, Task, parse_task
 from functions.embed.admit import Admission, Terms, Verdict, admit, crashes_of, quarantine_of
 from functions.embed.job import Job, Received, Returned
 from functions.embed.run_time import RunTime
+from functions.embed.tools import Tools
 
 if TYPE_CHECKING:
     from functions.core.identity import RowKey
@@ -49,13 +49,7 @@ class Admitted:
 class Receive:
     """The step with its dependencies."""
 
-    ledger: Ledger
-    announcements: Announcements
-    telemetry: Telemetry
-    clock: Clock
-    jitter: Callable[[], float]
-    retry: RetrySettings
-    target: str
+    tools: Tools
     sources: frozenset[str]
 
     def parse(self, messages: Sequence[Message]) -> tuple[list[Received], list[Returned]]:
@@ -68,8 +62,8 @@ class Receive:
             except MalformedTaskError as error:
                 foreign.append(Returned(message, 0))
                 if message.receive_count == 1:
-                    self.telemetry.count("MessagesMalformed")
-                    self.telemetry.event(
+                    self.tools.telemetry.count("MessagesMalformed")
+                    self.tools.telemetry.event(
                         "message_malformed", message_id=message.message_id, reason=str(error)
                     )
         return received, foreign
@@ -94,7 +88,7 @@ class Receive:
         Suspects come first, as they would starve behind the others; those that are worked alone
         come last, as one of them may end the run.
         """
-        rows = self.ledger.read(one.task.row_key for one in received)
+        rows = self.tools.ledger.read(one.task.row_key for one in received)
         levels: dict[Quarantine, list[Received]] = {level: [] for level in Quarantine}
         for one in received:
             levels[quarantine_of(one.message, rows.get(one.task.row_key))].append(one)
@@ -112,11 +106,11 @@ class Receive:
 
         def decide(rows: Rows) -> dict["RowKey", Admission]:
             terms = Terms(
-                self.retry,
+                self.tools.target.retry,
                 part.quarantine,
                 time.has_a_round,
                 time.crash_noticed_seconds,
-                self.clock(),
+                self.tools.clock(),
             )
             return {
                 key: admit(by_key[key].task, by_key[key].message, row, terms)
@@ -126,8 +120,8 @@ class Receive:
         admitted = Admitted()
         rows: Rows = {key: part.rows.get(key) for key in by_key}
         for key, admission, row in close_rows(
-            self.ledger,
-            self.announcements,
+            self.tools.ledger,
+            self.tools.announcements,
             rows,
             decide,
             refused=lambda _: Admission(Verdict.NOT_ANNOUNCED),
@@ -137,8 +131,8 @@ class Receive:
             self._log(verdict, one.task)
             if verdict in WORKED and row is not None:
                 admitted.jobs.append(Job(one.message, one.task, row))
-            elif (seconds := self._again_in_seconds(verdict, one.message, time)) is not None:
-                admitted.returned.append(Returned(one.message, seconds))
+            elif (returned := self._returned(verdict, one.message, time)) is not None:
+                admitted.returned.append(returned)
         return admitted
 
     def _announced_again(
@@ -148,37 +142,38 @@ class Receive:
         is_over = row is not None and verdict in OVER and is_announced(row)
         if row is None or not is_over or message.receive_count == 1:
             return verdict
-        is_sent = announce_standing(self.ledger, self.announcements, row)
+        is_sent = announce_standing(self.tools.ledger, self.tools.announcements, row)
         return verdict if is_sent else Verdict.NOT_ANNOUNCED
 
-    def _again_in_seconds(self, verdict: Verdict, message: Message, time: RunTime) -> float | None:
+    def _returned(self, verdict: Verdict, message: Message, time: RunTime) -> Returned | None:
+        retry, jitter = self.tools.target.retry, self.tools.jitter()
         match verdict:
             case Verdict.IN_WORK:
-                return time.crash_noticed_seconds
+                return Returned(message, time.crash_noticed_seconds)
             case Verdict.POSTPONED:
-                return Returned.soon(message, self.retry, jitter=self.jitter()).seconds
+                return Returned.soon(message, retry, jitter=jitter)
             case Verdict.NOT_ANNOUNCED:
-                return Returned.later(message, jitter=self.jitter()).seconds
+                return Returned.later(message, jitter=jitter)
             case Verdict.DEAD:
-                return 0
+                return Returned(message, 0)
             case _:
                 return None
 
     def _task(self, message: Message) -> Task:
         task = parse_task(message.body)
-        if task.target != self.target or task.source not in self.sources:
+        if task.target != self.tools.target.name or task.source not in self.sources:
             raise MalformedTaskError(
                 f"it is for target {task.target} and source {task.source}, not known here"
             )
-        if task.version > self.clock() + AHEAD_MS:
+        if task.version > self.tools.clock() + AHEAD_MS:
             # A forged one must not push a real one aside.
             raise MalformedTaskError("its version is more than a day ahead of the clock")
         return task
 
     def _log(self, verdict: Verdict, task: Task) -> None:
-        self.telemetry.event(str(verdict), **task.log_fields())
+        self.tools.telemetry.event(str(verdict), **task.log_fields())
         if verdict is Verdict.SUPERSEDED:
-            self.telemetry.count("TasksSuperseded")
+            self.tools.telemetry.count("TasksSuperseded")
 
 
 def _age(one: Received) -> tuple[int, int]:

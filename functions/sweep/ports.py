@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from functions.core.change import Change, Rejected
-from functions.core.failed_batch import FailedBatch
 from functions.core.ports import Cursor
 
 # Until a job is to start nothing more; what it has begun it may still finish.
@@ -38,8 +37,8 @@ class FailedChanges(Protocol):
     def names(self) -> Iterator[str]:
         """Name each batch that lies there."""
 
-    def read(self, name: str) -> FailedBatch:
-        """Return a batch; raise UnreadableBatchError where it is none."""
+    def read(self, name: str) -> tuple[list[Change], list[Rejected]]:
+        """Return the records of a batch; raise UnreadableBatchError where it is none."""
 
     def remove(self, name: str) -> None:
         """Forget a batch."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from functions.core.failed_batch import UnreadableBatchError
+from functions.core.change import UnreadableBatchError
 from functions.core.failure import FailureError
 from functions.core.ports import Telemetry
 from functions.sweep.ports import ChangeTaker, FailedChanges, SecondsLeft
@@ -38,11 +38,11 @@ class Replay:
             raise ReplayError(f"{len(broken)} batches, such as {name}: {why}")
 
     def _replay(self, name: str) -> None:
-        batch = self.failed_changes.read(name)
-        self.enqueue.reject(batch.rejected)
-        failed = self.enqueue.process(batch.changes)
+        changes, rejected = self.failed_changes.read(name)
+        self.enqueue.reject(rejected)
+        failed = self.enqueue.process(changes)
         if failed:
-            raise ReplayError(f"{len(failed)} of {len(batch.changes)} changes were not sent")
+            raise ReplayError(f"{len(failed)} of {len(changes)} changes were not sent")
         self.failed_changes.remove(name)
-        self.telemetry.event("changes_replayed", batch=name, changes=len(batch.changes))
-        self.telemetry.count("ChangesReplayed", len(batch.changes))
+        self.telemetry.event("changes_replayed", batch=name, changes=len(changes))
+        self.telemetry.count("ChangesReplayed", len(changes))

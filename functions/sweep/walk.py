@@ -2,16 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING
 
+from functions.core.batches import batches
 from functions.core.ledger_row import Group, LedgerRow
 from functions.core.ports import Ledger, Listed
 from functions.sweep.ports import Cursors, SecondsLeft
 from functions.sweep.requeue import ROUND_ROWS
-
-if TYPE_CHECKING:
-    from functions.core.identity import RowKey
 
 
 @dataclass(frozen=True)
@@ -36,12 +32,11 @@ class Walk:
         """
         start = self.cursors.read(job)
         listed = self.ledger.listed([group], due_ms=due_ms, start=start)
-        for part in _parts(self._wanted(listed, job, wanted, seconds_left)):
+        for part in batches(self._wanted(listed, job, wanted, seconds_left), ROUND_ROWS):
             if seconds_left() <= 0:
                 self.cursors.write(job, part[0].cursor)
                 return
-            keys: list[RowKey] = [one.row_key for one in part]
-            rows = self.ledger.read(keys).values()
+            rows = self.ledger.read(one.row_key for one in part).values()
             # The index may be a moment behind the row.
             yield [row for row in rows if row.group is group and row.due_ms <= due_ms]
 
@@ -59,9 +54,3 @@ class Walk:
                 return
             if wanted(one):
                 yield one
-
-
-def _parts(listed: Iterable[Listed]) -> Iterator[list[Listed]]:
-    rows = iter(listed)
-    while part := list(islice(rows, ROUND_ROWS)):
-        yield part

@@ -7,7 +7,7 @@ from typing import Any
 
 from functions.adapters.dynamodb_values import from_dynamodb, to_dynamodb, with_bytes
 from functions.adapters.s3_failed_changes import parse_batch
-from functions.core.failed_batch import FailedBatch
+from functions.core.change import Change, Rejected
 from functions.core.failure import Failure
 from functions.core.identity import ItemKey
 from functions.core.ports import NO_KEY, Clock
@@ -111,7 +111,7 @@ class MemoryFailedChanges:
     def names(self) -> Iterator[str]:
         yield from sorted(self.objects)
 
-    def read(self, name: str) -> FailedBatch:
+    def read(self, name: str) -> tuple[list[Change], list[Rejected]]:
         return parse_batch(self.objects[name], self._sources)
 
     def remove(self, name: str) -> None:

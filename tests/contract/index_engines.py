@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
 import numpy as np
@@ -15,7 +15,7 @@ from functions.adapters.opensearch_http import OpenSearchHttp
 from functions.adapters.opensearch_index import OpenSearchIndex, search
 from functions.core.entry import Chunk, Entry, Hit, Tombstone
 from functions.core.identity import DocumentId
-from functions.core.ports import VectorIndex
+from functions.core.ports import EntryRemoval, VectorIndex
 from functions.index_setup.ensure import IndexSpec, ensure_index
 from local.aws_client import REGION
 from local.memory.index import MemoryIndex
@@ -28,11 +28,15 @@ if TYPE_CHECKING:
 DIMENSIONS = 4
 
 
+class WholeIndex(VectorIndex, EntryRemoval, Protocol):
+    """An index with all that embed and the sweep ask of it."""
+
+
 @dataclass(frozen=True)
 class IndexEngine:
     """An index, how to search it, and how to let it forget what it may forget."""
 
-    index: VectorIndex
+    index: WholeIndex
     search: Callable[..., list[Hit]]
     forget: Callable[[], None]
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from functions.adapters.s3_failed_changes import S3FailedChanges
-from functions.core.failed_batch import UnreadableBatchError
+from functions.core.change import UnreadableBatchError
 from functions.sweep.ports import FailedChanges
 from local.memory.table import MemoryFailedChanges, MemoryTable
 from local.runner.stream_event import EXHAUSTED, FailedRecords
@@ -67,10 +67,10 @@ def test_what_lambda_set_aside_is_read_as_changes(engine: Engine) -> None:
     engine.put(name, given_up.body(AT))
 
     assert list(engine.failed.names()) == [name]
-    batch = engine.failed.read(name)
+    changes, rejected = engine.failed.read(name)
 
-    assert [(c.document_id, c.removed) for c in batch.changes] == [("a", False), ("a", True)]
-    assert [r.reason for r in batch.rejected] == ["the record has no Keys"]
+    assert [(c.document_id, c.removed) for c in changes] == [("a", False), ("a", True)]
+    assert [r.reason for r in rejected] == ["the record has no Keys"]
 
 
 def test_removed_batch_is_not_named_again(engine: Engine) -> None:

@@ -1,6 +1,6 @@
 """The provider and the index behind the guard: the steps see the ports that they know."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -91,13 +91,6 @@ class GuardedIndex:
             else:
                 self._guard.tally.passed(Part.INDEX)
         return results
-
-    def remove(self, tombstones: Mapping[EntryId, int]) -> list[EntryId]:
-        """Delete entries, each with the version above its own; return those that are gone."""
-        with self._counted():
-            gone = self._index.remove(tombstones)
-        self._guard.tally.passed(Part.INDEX)
-        return gone
 
     @contextmanager
     def _counted(self) -> Iterator[None]:

@@ -8,9 +8,11 @@ from functions.core.ports import Swapped
 from functions.core.retry_policy import Healing, RetryPolicy, RetrySettings
 from functions.embed.finish import Finish
 from functions.embed.receive import Receive
+from functions.embed.tools import Tools
 from local.memory.ledger import MemoryLedger
 from local.memory.queues import MemoryQueues
 from local.memory.runtime import MemoryAnnouncer, MemoryTelemetry, MovableClock
+from tests.builders import make_target
 
 RETRY = RetrySettings(default=RetryPolicy(max_attempts=3), healing=Healing(hours=0))
 
@@ -51,30 +53,18 @@ class Steps:
         self.announcer = MemoryAnnouncer()
         self.telemetry = MemoryTelemetry()
         self.clock = MovableClock()
-        announcements = Announcements(self.announcer, self.telemetry, self.clock, "test")
-        self.receive = Receive(
-            ledger=self.ledger,
-            announcements=announcements,
-            telemetry=self.telemetry,
-            clock=self.clock,
-            jitter=lambda: 0.0,
-            retry=RETRY,
-            target="default",
-            sources=frozenset({"articles"}),
-        )
         self.queues = MemoryQueues(self.clock)
-        self.finish = Finish(
+        tools = Tools(
+            target=make_target(retry=RETRY, model="m"),
             ledger=self.ledger,
             queue=self.queues,
-            announcements=announcements,
+            announcements=Announcements(self.announcer, self.telemetry, self.clock, "test"),
             telemetry=self.telemetry,
             clock=self.clock,
             jitter=lambda: 0.0,
-            retry=RETRY,
-            model="m",
-            index_uuid=lambda: "index-1",
-            is_failing=lambda: False,
         )
+        self.receive = Receive(tools, sources=frozenset({"articles"}))
+        self.finish = Finish(tools, index_uuid=lambda: "index-1", is_failing=lambda: False)
 
     def events(self) -> list[str]:
         """Name what was logged, in order."""

@@ -16,7 +16,7 @@ from functions.embed.ending import Ending, Failed, Indexed, Removed, Superseded
 from functions.embed.finish import BULK_DOCUMENTS, EVENT_REFUSED
 from functions.embed.job import Job, Returned
 from local.memory.ledger import MemoryLedger
-from tests.builders import NOW_MS, changed, make_message, make_row, make_task
+from tests.builders import NOW_MS, changed, make_message, make_row, make_target, make_task
 from tests.unit.embed.steps import OvertakenLedger, Steps
 
 BROKEN = Failure(FailureKind.PROVIDER_ERROR, "503")
@@ -275,7 +275,8 @@ def test_delay_is_spread_by_chance() -> None:
     """R20: documents that failed together do not come back together."""
     steps = Steps()
     retry = RetrySettings(default=RetryPolicy(base_seconds=10, jitter=1))
-    finish = replace(steps.finish, retry=retry, jitter=lambda: 0.5)
+    tools = replace(steps.finish.tools, target=make_target(retry=retry), jitter=lambda: 0.5)
+    finish = replace(steps.finish, tools=tools)
 
     assert finish.end(job(steps), Failed(BROKEN)).conclusion.again_in_seconds == 5.0
 

@@ -9,7 +9,7 @@ from functions.core.failure import FailureKind, Part
 from functions.core.identity import DocumentId
 from functions.core.lane import Lane
 from functions.core.ledger_row import ErrorRecord, LedgerRow, Status
-from functions.core.ports import Ledger, TaskQueue, VectorIndex
+from functions.core.ports import EntryRemoval, Ledger, TaskQueue
 from functions.core.settings import TargetSettings
 from functions.core.task import Task, parse_task
 from functions.enqueue.process import Enqueue
@@ -77,7 +77,7 @@ class World:
         *,
         ledger: Ledger | None = None,
         queue: TaskQueue | None = None,
-        indexes: dict[str, VectorIndex] | None = None,
+        indexes: dict[str, EntryRemoval] | None = None,
     ) -> Sweep:
         """Build the sweep; a dependency may be replaced by one that fails."""
         return build_sweep(
