@@ -10,8 +10,10 @@ import click
 from functions.core.breaker import Breaker, Circuit, Timing, paused, resumed
 from functions.core.control import Control
 from functions.core.failure import Part
+from functions.core.ledger_row import Group
 from ops.frame import TARGET, Noun
 from ops.output import Answer, CommandError, UsageError, moment, table, written
+from ops.proposal import Proposal
 
 if TYPE_CHECKING:
     from ops.deployment import Deployment
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 TRIES = 5
 EFFECT = "workers follow within seconds, the lanes within a minute"
 NOUN = Noun("Breakers")
-REASON = click.Option(["--reason"], required=True, help="Why: it is logged and shown.")
 PART = click.Option(
     ["--part"],
     type=click.Choice([str(part) for part in Part]),
@@ -68,7 +69,7 @@ class Switched(Answer):
         ]
 
 
-@NOUN.stack_command(examples=["breakers", "breakers --stage prod"], only_reads=True)
+@NOUN.stack_command(examples=["breakers", "breakers --stage prod"])
 def breakers(deployment: "Deployment") -> Breakers:
     """Show which targets are stopped, since when and why."""
     lines: list[BreakerLine] = []
@@ -79,10 +80,10 @@ def breakers(deployment: "Deployment") -> Breakers:
     return Breakers(breakers=tuple(lines))
 
 
-@NOUN.stack_command(
-    REASON,
+@NOUN.change_command(
     PART,
     TARGET,
+    needs_reason=True,
     examples=[
         'pause --reason "the key is being replaced"',
         'pause --part index --stage prod --reason "the domain is being resized"',
@@ -94,19 +95,19 @@ def pause(
     reason: str,
     part: str = Part.PROVIDER,
     target: str | None = None,
-) -> Switched:
+) -> Proposal[Switched]:
     """Stop the work of a target until `embedq resume`; nothing is lost."""
 
     def pausing(breaker: Breaker, now_ms: int) -> Breaker:
         return paused(breaker, reason=reason, now_ms=now_ms)
 
-    return _change(deployment, target, Part(part), reason, pausing)
+    return _proposed("pause", deployment, target, Part(part), reason, pausing)
 
 
-@NOUN.stack_command(
-    REASON,
+@NOUN.change_command(
     PART,
     TARGET,
+    needs_reason=True,
     examples=[
         'resume --reason "the key is replaced"',
         'resume --part index --stage prod --reason "the domain is resized"',
@@ -118,7 +119,7 @@ def resume(
     reason: str,
     part: str = Part.PROVIDER,
     target: str | None = None,
-) -> Switched:
+) -> Proposal[Switched]:
     """Reopen a stopped target lane by lane, without waiting for a probe."""
 
     def released(breaker: Breaker, now_ms: int) -> Breaker:
@@ -127,19 +128,34 @@ def resume(
         at = Timing(now_ms, deployment.target(target).breaker, jitter=0.0)
         return resumed(breaker, at, reason=reason)
 
-    return _change(deployment, target, Part(part), reason, released)
+    return _proposed("resume", deployment, target, Part(part), reason, released)
 
 
-def _change(
+def _proposed(
+    verb: str,
     deployment: "Deployment",
     target: str | None,
     part: Part,
     reason: str,
     change: Callable[[Breaker, int], Breaker],
-) -> Switched:
-    if not reason.strip():
-        raise UsageError("say why, with --reason: it is shown to the next operator")
+) -> Proposal[Switched]:
     name = deployment.target(target).name
+    # Refused before anybody is asked.
+    change(deployment.control.read(name).breaker(part), time.time_ns() // 1_000_000)
+    return Proposal(
+        f"{verb} the {part} of target {name}",
+        documents=sum(one.target == name for one in deployment.listed([Group.OPEN, Group.PARKED])),
+        act=lambda: _switch(deployment, name, part, reason, change),
+    )
+
+
+def _switch(
+    deployment: "Deployment",
+    name: str,
+    part: Part,
+    reason: str,
+    change: Callable[[Breaker, int], Breaker],
+) -> Switched:
     for _ in range(TRIES):
         before = deployment.control.read(name).breaker(part)
         after = change(before, time.time_ns() // 1_000_000)

@@ -8,7 +8,10 @@ from click.shell_completion import get_completion_class
 
 from embedq import __version__
 from ops import (
+    actions,
     breakers,
+    dead_changes,
+    dead_export,
     dead_letters,
     documents,
     forgetting,
@@ -37,10 +40,13 @@ NOUNS = (
     searching.NOUN,
     statistics.NOUN,
     stuck.NOUN,
+    actions.NOUN,
     verification.NOUN,
     smoke.NOUN,
     recovery.NOUN,
     dead_letters.NOUN,
+    dead_export.NOUN,
+    dead_changes.NOUN,
     breakers.NOUN,
     forgetting.NOUN,
     SHELL,

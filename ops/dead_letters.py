@@ -1,25 +1,71 @@
-"""Dead letters, as the ledger explains them. No message is received: receiving hides it."""
+"""Documents that need a person, as the ledger explains them. No message is received here."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from functions.core.ledger_row import Group, LedgerRow, Status
-from ops.frame import Noun
-from ops.output import Answer, table
+from functions.core.ledger_row import LedgerRow, Status
+from ops.causes import Documents, by_cause, cause_of, failed_at
+from ops.document_rows import read_row
+from ops.documents import DocumentStatus, status_of
+from ops.frame import DOCUMENT, SOURCE, TARGET, Noun
+from ops.output import Answer, UsageError, moment, table, written
+from ops.selection import OPTIONS, Selection
 
 if TYPE_CHECKING:
     from ops.deployment import Deployment
 
 SHOWN = 20
-NEXT = "What to do: docs/operations.md, Dead letters"
 NOUN = Noun("Dead letters", group="dead", summary="Documents that need a person.")
 
 
-class Cause(Answer):
-    """Why documents failed, and which."""
+class FailedDocument(Answer):
+    """A document that failed, or was indexed without some of its chunks."""
+
+    source: str
+    document: str
+    status: str
+    type: str
+    at: datetime
+    attempts: int
+
+
+class CauseLine(Answer):
+    """Why documents failed, how many, and what to do."""
 
     cause: str
-    documents: tuple[str, ...]
+    kind: str
+    message: str
+    number: int
+    first: datetime
+    last: datetime
+    remedy: str
+
+
+class Causes(Answer):
+    """The causes of one or all targets, the most frequent first."""
+
+    causes: tuple[CauseLine, ...]
+
+    def view(self) -> Iterable[Any]:
+        if not self.causes:
+            return ["no failed document"]
+        rows = [
+            (one.cause, one.number, one.kind, one.message, written(one.first), written(one.last))
+            for one in self.causes
+        ]
+        remedies = {one.kind: one.remedy for one in self.causes}
+        return [
+            table(["cause", "number", "kind", "message", "first", "last"], rows),
+            "",
+            table(["kind", "what to do"], list(remedies.items())),
+        ]
+
+
+class CauseDocuments(CauseLine):
+    """The same, with the documents."""
+
+    documents: tuple[FailedDocument, ...]
 
 
 class TargetDeadLetters(Answer):
@@ -28,7 +74,27 @@ class TargetDeadLetters(Answer):
     target: str
     dead_letters: int
     failed_documents: int
-    causes: tuple[Cause, ...]
+    incomplete_documents: int
+    causes: tuple[CauseDocuments, ...]
+
+    def view(self) -> Iterable[Any]:
+        incomplete = self.incomplete_documents
+        yield (
+            f"target {self.target}: {self.dead_letters} dead letters,"
+            f" {self.failed_documents} failed documents"
+            + (f", {incomplete} without some chunks" if incomplete else "")
+        )
+        for one in self.causes:
+            yield ""
+            yield f"cause {one.cause}, {one.number} documents: {one.kind}: {one.message}"
+            yield f"what to do: {one.remedy}"
+            rows = [
+                (each.document, each.source, each.status, each.type, written(each.at))
+                for each in one.documents[:SHOWN]
+            ]
+            yield table(["document", "source", "status", "type", "since"], rows)
+            if one.number > SHOWN:
+                yield f"and {one.number - SHOWN} more: --json has all"
 
 
 class DeadLetters(Answer):
@@ -37,74 +103,105 @@ class DeadLetters(Answer):
     targets: tuple[TargetDeadLetters, ...]
 
     def view(self) -> Iterable[Any]:
-        for one in self.targets:
-            yield (
-                f"target {one.target}: {one.dead_letters} dead letters,"
-                f" {one.failed_documents} failed documents"
-            )
-            if one.causes:
-                rows = [(len(c.documents), c.cause, _some(c.documents)) for c in one.causes]
-                yield table(["number", "cause", "documents"], rows)
-            if one.dead_letters or one.causes:
-                yield NEXT
+        for number, one in enumerate(self.targets):
+            yield from [""] if number else []
+            yield from one.view()
+
+
+class ShownDocument(Answer):
+    """One failed document: its state, its cause and what to do."""
+
+    status: DocumentStatus
+    cause: str
+    remedy: str
+    requeue: str  # the command that sends it again
+
+    def view(self) -> Iterable[str]:
+        yield from self.status.view()
+        yield f"  cause      {self.cause}"
+        yield f"  what to do {self.remedy}"
+        yield f"  then       {self.requeue}"
 
 
 @NOUN.stack_command(
-    examples=["dead list", "dead list --stage prod --json"], name="list", only_reads=True
+    *OPTIONS,
+    examples=["dead list", "dead list --since 2h --type news", "dead list --stage prod --json"],
+    name="list",
 )
-def dead_list(deployment: "Deployment") -> DeadLetters:
-    """List failed documents, grouped by cause."""
-    return DeadLetters(targets=tuple(_target(deployment, name) for name in deployment.targets))
+def dead_list(deployment: "Deployment", **chosen: Any) -> DeadLetters:
+    """List failed and incomplete documents, grouped by cause."""
+    selection = Selection(**chosen)
+    rows = selection.rows(deployment)
+    names = [deployment.target(selection.target).name] if selection.target else deployment.targets
+    return DeadLetters(targets=tuple(_target(deployment, name, rows) for name in names))
 
 
-def _target(deployment: "Deployment", target: str) -> TargetDeadLetters:
-    rows = failed_rows(deployment, target)
-    causes: dict[str, list[str]] = {}
-    for row in rows:
-        causes.setdefault(_cause(row), []).append(row.task.document_id)
+@NOUN.stack_command(*OPTIONS, examples=["dead causes", "dead causes --since 1d --stage prod"])
+def causes(deployment: "Deployment", **chosen: Any) -> Causes:
+    """Show why documents failed: how many, first and last, and what to do."""
+    found = by_cause(Selection(**chosen).rows(deployment))
+    return Causes(causes=tuple(CauseLine(**_described(one)) for one in found))
+
+
+@NOUN.stack_command(
+    DOCUMENT,
+    SOURCE,
+    TARGET,
+    examples=["dead show tortoise-and-hare", "dead show a --stage prod --source articles"],
+)
+def show(
+    deployment: "Deployment",
+    document: str,
+    *,
+    source: str | None = None,
+    target: str | None = None,
+) -> ShownDocument:
+    """Show one failed document: its errors, its cause and what to do."""
+    row = read_row(deployment, document, source=source, target=target)
+    if not (row.status.is_failed or row.status is Status.PARTIALLY_COMPLETED):
+        raise UsageError(f"{row.row_key} is {row.status}, not failed: see `embedq status`")
+    place = ["--source", row.task.source, "--target", row.task.target]
+    return ShownDocument(
+        status=status_of(row),
+        cause=f"{cause_of(row).id}, {cause_of(row)}",
+        remedy=cause_of(row).remedy,
+        requeue=deployment.command("dead", "requeue", row.task.document_id, *place),
+    )
+
+
+def _target(deployment: "Deployment", target: str, rows: Iterable[LedgerRow]) -> TargetDeadLetters:
+    mine = [row for row in rows if row.task.target == target]
+    failed = sum(row.status.is_failed for row in mine)
     return TargetDeadLetters(
         target=target,
         dead_letters=deployment.count_dead_letters(target),
-        failed_documents=len(rows),
+        failed_documents=failed,
+        incomplete_documents=len(mine) - failed,
         causes=tuple(
-            Cause(cause=cause, documents=tuple(names))
-            for cause, names in sorted(causes.items(), key=lambda item: -len(item[1]))
+            CauseDocuments(**_described(one), documents=tuple(map(_document, one.rows)))
+            for one in by_cause(mine)
         ),
     )
 
 
-def _cause(row: LedgerRow) -> str:
-    """Name what failed last: the reason counts attempts, and would split one cause into many."""
-    if row.status is Status.FAILED_MAX_RETRIES and row.errors:
-        return f"{row.errors[-1].kind}: {row.errors[-1].message}, no attempt is left"
-    return row.outcome.reason or "no reason recorded"
+def _described(one: Documents) -> dict[str, Any]:
+    return {
+        "cause": one.cause.id,
+        "kind": one.cause.kind,
+        "message": one.cause.message,
+        "number": len(one.rows),
+        "first": moment(one.first_ms),
+        "last": moment(one.last_ms),
+        "remedy": one.cause.remedy,
+    }
 
 
-def _some(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return f"{', '.join(names[:SHOWN])}{more}"
-
-
-def failed_rows(deployment: "Deployment", target: str) -> list[LedgerRow]:
-    """Return the rows of a target that have failed, newest first."""
-    keys = [
-        row.row_key
-        for row in deployment.listed([Group.FAILED])
-        if row.status.is_failed and row.row_key.startswith(f"{target}/")
-    ]
-    rows = [row for row in deployment.ledger.read(keys).values() if row.status.is_failed]
-    return sorted(rows, key=lambda row: -(row.outcome.failed_ms or 0))
-
-
-def redrive(deployment: "Deployment") -> int:
-    """Let SQS move every dead letter back to its lane; return how many there were."""
-    sqs = deployment.sqs
-    moved = 0
-    for target in deployment.targets:
-        for url in deployment.dead_letter_urls(target):
-            waiting, _ = deployment.depth(url)
-            if waiting:
-                attributes = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
-                sqs.start_message_move_task(SourceArn=attributes["Attributes"]["QueueArn"])
-                moved += waiting
-    return moved
+def _document(row: LedgerRow) -> FailedDocument:
+    return FailedDocument(
+        source=row.task.source,
+        document=row.task.document_id,
+        status=row.status,
+        type=row.type,
+        at=moment(failed_at(row)),
+        attempts=row.progress.attempts,
+    )

@@ -17,9 +17,8 @@ from functions.adapters.opensearch_http import IndexCalls, OpenSearchError, segm
 from functions.adapters.sqs_tasks import SqsTasks
 from functions.core.entry_shape import live
 from functions.core.failure import FailureError
-from functions.core.identity import DocumentId, RowKey, row_key
 from functions.core.lane import lanes_of, queue_name
-from functions.core.ledger_row import Group, LedgerRow
+from functions.core.ledger_row import Group
 from functions.core.ports import Listed
 from functions.core.settings import Ordering, SourceSettings, TargetSettings, deployed_pairs
 from infrastructure.config.address import LOOPBACK
@@ -97,19 +96,6 @@ class Deployment:
 
     def target(self, name: str | None) -> TargetSettings:
         return _only(self.targets, name, "target")
-
-    def row_key(self, document: str, *, source: str | None, target: str | None) -> RowKey:
-        """Name the ledger row of a document."""
-        return row_key(self.target(target).name, self.source(source).name, DocumentId(document))
-
-    def read_row(self, key: RowKey) -> LedgerRow:
-        """Return a row of the ledger."""
-        if (row := self.ledger.read([key]).get(key)) is None:
-            raise UsageError(
-                f"the ledger has no row {key}: it was never written, or only a moment ago, it was"
-                " completed more than 30 days ago, or deleted more than a day ago"
-            )
-        return row
 
     @cached_property
     def ledger(self) -> DynamoDbLedger:

@@ -10,8 +10,10 @@ import click
 
 from functions.core.identity import document_id
 from functions.core.ledger_row import LedgerRow
+from ops.document_rows import read_row
 from ops.frame import DOCUMENT, SOURCE, TARGET, Noun
 from ops.output import Answer, UsageError, moment, written
+from ops.proposal import Proposal
 
 if TYPE_CHECKING:
     from ops.deployment import Deployment
@@ -69,25 +71,28 @@ class DocumentStatus(Answer):
         ]
 
 
-@NOUN.stack_command(
+@NOUN.change_command(
     click.Argument(["item"], help="The item as a JSON object."),
     SOURCE,
     examples=["""put '{"id": "a", "title": "Hello", "body": "World"}'"""],
 )
-def put(deployment: "Deployment", item: str, *, source: str | None = None) -> Put:
+def put(deployment: "Deployment", item: str, *, source: str | None = None) -> Proposal[Put]:
     """Write a document to its table, as an application would."""
-    from botocore.exceptions import ClientError
-
     settings = deployment.source(source)
     values = _item(item, settings.key)
-    try:
-        deployment.client("dynamodb").put_item(TableName=settings.table, Item=values)
-    except ClientError as error:
-        raise UsageError(f"DynamoDB refused the item: {error}") from error
     name = document_id({key: values[key] for key in settings.key}, settings.key)
-    return Put(
-        table=settings.table, document=name, see=deployment.status_command(name, settings.name)
-    )
+
+    def act() -> Put:
+        from botocore.exceptions import ClientError
+
+        try:
+            deployment.client("dynamodb").put_item(TableName=settings.table, Item=values)
+        except ClientError as error:
+            raise UsageError(f"DynamoDB refused the item: {error}") from error
+        see = deployment.status_command(name, settings.name)
+        return Put(table=settings.table, document=name, see=see)
+
+    return Proposal(f"write {name} to table {settings.table}", 1, act)
 
 
 def _item(item: str, key: Sequence[str]) -> dict[str, Any]:
@@ -116,7 +121,6 @@ def _refuse(constant: str) -> None:
     SOURCE,
     TARGET,
     examples=["status tortoise-and-hare", "status a --stage prod --source articles"],
-    only_reads=True,
 )
 def status(
     deployment: "Deployment",
@@ -126,11 +130,11 @@ def status(
     target: str | None = None,
 ) -> DocumentStatus:
     """Show the state and the error history of one document."""
-    key = deployment.row_key(document, source=source, target=target)
-    return _status(deployment.read_row(key))
+    return status_of(read_row(deployment, document, source=source, target=target))
 
 
-def _status(row: LedgerRow) -> DocumentStatus:
+def status_of(row: LedgerRow) -> DocumentStatus:
+    """Describe a row of the ledger."""
     times = {
         "created": row.created_ms,
         "queued": row.queued_ms,

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from functions.core.names import CONTROL_PREFIX
-from ops.frame import YES, Noun
-from ops.output import Answer, UsageError, confirm, progress
+from ops.frame import Noun
+from ops.output import Answer, UsageError, progress
+from ops.proposal import Proposal
 
 if TYPE_CHECKING:
     from ops.deployment import Deployment
@@ -35,7 +36,7 @@ class Forgotten(Answer):
         return [f"{self.rows} rows of {self.what} removed; they are in {self.file}"]
 
 
-@NOUN.stack_command(
+@NOUN.change_command(
     click.Option(["--target"], metavar="NAME", help="The target that is gone."),
     click.Option(["--source"], metavar="NAME", help="The source that is gone."),
     click.Option(
@@ -44,7 +45,7 @@ class Forgotten(Answer):
         metavar="FILE",
         help="Where the rows are written first; left out: forgotten-NAME.jsonl in this folder.",
     ),
-    YES,
+    asks=True,
     examples=[
         "forget --target old --stage prod",
         "forget --source drafts --export drafts.jsonl --stage prod",
@@ -56,25 +57,29 @@ def forget(
     target: str | None = None,
     source: str | None = None,
     export: Path | None = None,
-    yes: bool = False,
-) -> Forgotten:
+) -> Proposal[Forgotten]:
     """Remove the ledger rows of a target or source that is no longer in cdk.json."""
     what = _described(deployment, target, source)
     counts = Counter(
         str(item["status"]["S"]) if "status" in item else "breakers"
         for item in _items(deployment, target, source)
     )
-    if not counts:
-        return Forgotten(what=what, rows=0, file=None)
+    rows = counts.total()
     name = "-".join(filter(None, [target, source]))
     file = export or Path(f"forgotten-{name}.jsonl")
-    if file.exists():
+    if rows and file.exists():
         raise UsageError(f"{file} exists: name another file with --export")
-    states = ", ".join(f"{number} {state}" for state, number in sorted(counts.items()))
-    confirm(f"Write the rows of {what} ({states}) to {file}, and remove them?", yes=yes)
-    keys = _export(file, _items(deployment, target, source))
-    _remove(deployment, keys)
-    return Forgotten(what=what, rows=len(keys), file=str(file))
+    states = ", ".join(f"{number} {state}" for state, number in sorted(counts.items())) or "none"
+    doing = f"write the rows of {what} ({states}) to {file}, and remove them"
+
+    def act() -> Forgotten:
+        if not rows:
+            return Forgotten(what=what, rows=0, file=None)
+        keys = _export(file, _items(deployment, target, source))
+        _remove(deployment, keys)
+        return Forgotten(what=what, rows=len(keys), file=str(file))
+
+    return Proposal(doing, rows, act, (f"{doing.capitalize()}?",) if rows else ())
 
 
 def _described(deployment: "Deployment", target: str | None, source: str | None) -> str:

@@ -1,12 +1,14 @@
-"""The frame of every command: its help, `--json`, and the stack that it talks to."""
+"""The frame of every command: its help, `--json`, the stack that it talks to, and for one that
+changes something `--reason`, `--dry-run` and a note of what was done."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 
 import click
 
 from ops.output import OK, Answer, UsageError, say, show
+from ops.proposal import DryRun, Proposal, carry_out
 
 if TYPE_CHECKING:
     from ops.deployment import Deployment
@@ -18,7 +20,10 @@ DOCUMENT = click.Argument(
 )
 SOURCE = click.Option(["--source"], metavar="NAME", help="The source, if there are several.")
 TARGET = click.Option(["--target"], metavar="NAME", help="The target, if there are several.")
-YES = click.Option(["--yes"], is_flag=True, help="Do not ask.")
+_YES = click.Option(["--yes"], is_flag=True, help="Do not ask.")
+_DRY_RUN = click.Option(
+    ["--dry-run"], is_flag=True, help="Say what would be done, and to how many documents."
+)
 _JSON = click.Option(["--json"], is_flag=True, help="Print the answer as JSON.")
 _PLACE = (
     click.Option(
@@ -35,9 +40,13 @@ _PLACE = (
 class Command(click.Command):
     """A command whose help begins with examples."""
 
-    def __init__(self, *, examples: Sequence[str], **settings: Any) -> None:
+    def __init__(
+        self, *, examples: Sequence[str], answers: Sequence[object], **settings: Any
+    ) -> None:
+        """`answers` are the types of what it prints; `--json` follows their schema."""
         super().__init__(**settings)
         self.examples = examples
+        self.answers = answers
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write summary and examples before the usage and the options."""
@@ -65,46 +74,90 @@ class Noun:
         """Register a function as a command; it is given the values of `params`."""
 
         def register(function: Function) -> Function:
-            self.commands.append(
-                Command(
-                    name=name or function.__name__,
-                    params=[*params, _JSON],
-                    help=function.__doc__,
-                    examples=examples,
-                    callback=lambda json, **values: _answer(function(**values), as_json=json),
-                )
-            )
+            self._add(function, function, params, examples, name)
             return function
 
         return register
 
     def stack_command(
+        self, *params: click.Parameter, examples: Sequence[str], name: str | None = None
+    ) -> Callable[[Function], Function]:
+        """Register a function that only reads: it is given the chosen deployment first."""
+
+        def register(function: Function) -> Function:
+            def connected(**values: Any) -> Any:
+                return function(_deployment(values), **values)
+
+            self._add(function, connected, (*params, *_PLACE), examples, name)
+            return function
+
+        return register
+
+    def change_command(
         self,
         *params: click.Parameter,
         examples: Sequence[str],
         name: str | None = None,
-        only_reads: bool = False,
+        asks: bool = False,
+        needs_reason: bool = False,
     ) -> Callable[[Function], Function]:
-        """Register a function that is given the chosen deployment before the values.
+        """Register a function that proposes a change; it is carried out and noted here.
 
-        Unless it only reads, it begins with the name of the stack that it changes.
+        It begins with the name of the stack that it changes, and is given a reason that it needs.
         """
 
         def register(function: Function) -> Function:
-            def connected(
-                stage: str | None, profile: str | None, region: str | None, **values: Any
-            ) -> Any:
-                deployment = connect(stage, profile, region)
-                if not only_reads:
-                    say(f"This changes {deployment.place}.")
-                return function(deployment, **values)
+            named = " ".join(filter(None, [self.group, name or function.__name__]))
 
-            connected.__doc__ = function.__doc__
-            named = name or function.__name__
-            self.command(*params, *_PLACE, examples=examples, name=named)(connected)
+            def proposing(
+                *, reason: str | None, dry_run: bool, yes: bool = False, **values: Any
+            ) -> Any:
+                if needs_reason and not (reason or "").strip():
+                    raise UsageError("say why, with --reason: it is shown to the next operator")
+                deployment = _deployment(values)
+                say(f"This {'would change' if dry_run else 'changes'} {deployment.place}.")
+                if needs_reason:
+                    values["reason"] = reason
+                proposal = function(deployment, **values)
+                return carry_out(
+                    deployment, named, proposal, reason=reason, dry_run=dry_run, yes=yes
+                )
+
+            own = (*params, _reason(needed=needs_reason), _DRY_RUN, *([_YES] if asks else []))
+            self._add(function, proposing, (*own, *_PLACE), examples, name)
             return function
 
         return register
+
+    def _add(
+        self,
+        function: Callable[..., Any],
+        called: Callable[..., Any],
+        params: Sequence[click.Parameter],
+        examples: Sequence[str],
+        name: str | None,
+    ) -> None:
+        self.commands.append(
+            Command(
+                name=name or function.__name__,
+                params=[*params, _JSON],
+                help=function.__doc__,
+                examples=examples,
+                answers=_answers(function.__annotations__["return"]),
+                callback=lambda json, **values: _answer(called(**values), as_json=json),
+            )
+        )
+
+
+class _Group(click.Group):
+    """Commands behind one word, in the order in which they were registered."""
+
+    def __init__(self, name: str | None, **settings: Any) -> None:
+        super().__init__(name, no_args_is_help=True, **settings)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
+        _list(formatter, "Commands", self.commands.values())
 
 
 class Root(click.Group):
@@ -117,13 +170,19 @@ class Root(click.Group):
         for noun in nouns:
             commands = noun.commands
             if noun.group:
-                inner = click.Group(
-                    noun.group, commands=commands, help=noun.summary, no_args_is_help=True
-                )
-                commands = [inner]
+                commands = self._grouped(noun)
             for command in commands:
                 self.add_command(command)
             self.headings.setdefault(noun.heading, []).extend(commands)
+
+    def _grouped(self, noun: Noun) -> list[click.Command]:
+        """Put commands behind their word; return the group, if it is new."""
+        known = self.commands.get(noun.group or "")
+        if isinstance(known, click.Group):
+            for command in noun.commands:
+                known.add_command(command)
+            return []
+        return [_Group(noun.group, commands=noun.commands, help=noun.summary)]
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples after the summary."""
@@ -134,10 +193,12 @@ class Root(click.Group):
         """Write the commands noun by noun."""
         del ctx
         for heading, commands in self.headings.items():
-            with formatter.section(heading):
-                formatter.write_dl(
-                    [(one.name or "", one.get_short_help_str(80)) for one in commands]
-                )
+            _list(formatter, heading, commands)
+
+
+def _list(formatter: click.HelpFormatter, heading: str, commands: Iterable[click.Command]) -> None:
+    with formatter.section(heading):
+        formatter.write_dl([(one.name or "", one.get_short_help_str(80)) for one in commands])
 
 
 def write_examples(formatter: click.HelpFormatter, examples: Sequence[str]) -> None:
@@ -159,6 +220,23 @@ def connect(stage: str | None, profile: str | None, region: str | None) -> "Depl
     from ops.stack import running_here
 
     return running_here()
+
+
+def _deployment(values: dict[str, Any]) -> "Deployment":
+    """Take the options that choose a stack out of the values, and find it."""
+    return connect(*(values.pop(option.name) for option in _PLACE))
+
+
+def _reason(*, needed: bool) -> click.Option:
+    why = "Why: `embedq actions` shows it."
+    return click.Option(["--reason"], metavar="TEXT", required=needed, help=why)
+
+
+def _answers(annotation: Any) -> Sequence[object]:
+    """Return what a command may print, by what its function returns."""
+    if get_origin(annotation) is Proposal:
+        return [*_answers(get_args(annotation)[0]), DryRun]
+    return get_args(annotation) or [annotation]
 
 
 def _answer(answer: Answer | Iterator[Answer], *, as_json: bool) -> int:

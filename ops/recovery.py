@@ -8,10 +8,12 @@ import click
 
 from functions.core.batches import batches
 from functions.core.lane import PRIORITIES, Lane
-from functions.core.ledger_row import Group
+from functions.core.ledger_row import Group, LedgerRow
 from functions.sweep.requeue import ROUND_ROWS, Requeue
-from ops.frame import DOCUMENT, SOURCE, TARGET, YES, Noun
-from ops.output import Answer, CommandError, confirm, progress, say
+from ops.document_rows import read_row
+from ops.frame import DOCUMENT, SOURCE, TARGET, Noun
+from ops.output import Answer, CommandError, progress, say
+from ops.proposal import Proposal
 
 if TYPE_CHECKING:
     from ops.deployment import Deployment
@@ -54,19 +56,22 @@ class StderrTelemetry:
         raise error
 
 
-@NOUN.stack_command(YES, examples=["recover", "recover --stage prod --yes"])
-def recover(deployment: "Deployment", *, yes: bool = False) -> Recovered:
+@NOUN.change_command(asks=True, examples=["recover", "recover --stage prod --yes"])
+def recover(deployment: "Deployment") -> Proposal[Recovered]:
     """Send every open document again: for a queue that was lost or purged."""
     keys = [row.row_key for row in deployment.listed([Group.OPEN, Group.PARKED])]
-    if keys:
-        confirm(f"Send {len(keys)} open documents again?", yes=yes)
-    step = _step(deployment)
-    parts = list(batches(keys, ROUND_ROWS))
-    sent = sum(step.requeue(part) for part in progress(parts, "sending"))
-    return Recovered(sent=sent, open=len(keys))
+    doing = f"send {len(keys)} open documents again"
+
+    def act() -> Recovered:
+        step = requeue_step(deployment)
+        parts = list(batches(keys, ROUND_ROWS))
+        sent = sum(step.requeue(part) for part in progress(parts, "sending"))
+        return Recovered(sent=sent, open=len(keys))
+
+    return Proposal(doing, len(keys), act, (f"{doing.capitalize()}?",) if keys else ())
 
 
-@NOUN.stack_command(
+@NOUN.change_command(
     DOCUMENT,
     click.Option(
         ["--lane"],
@@ -86,19 +91,24 @@ def requeue(
     lane: str = Lane.NORMAL,
     source: str | None = None,
     target: str | None = None,
-) -> Requeued:
+) -> Proposal[Requeued]:
     """Send one document again, with its attempts counted anew, to any lane."""
-    key = deployment.row_key(document, source=source, target=target)
-    deployment.read_row(key)
-    if not _step(deployment).push(key, Lane(lane)):
-        raise CommandError(f"{key} was not sent: it has changed, or SQS refused it; try again")
+    row = read_row(deployment, document, source=source, target=target)
+    doing = f"send {row.row_key} to lane {lane}"
+    return Proposal(doing, 1, lambda: _requeue(deployment, row, Lane(lane)))
+
+
+def _requeue(deployment: "Deployment", row: LedgerRow, lane: Lane) -> Requeued:
+    sent = requeue_step(deployment).start_over([row], lane)
+    if not sent:
+        raise CommandError(f"{row.row_key} was not sent: it has changed, or SQS refused it")
+    task = sent[0].task
+    see = deployment.status_command(task.document_id, task.source, task.target)
     # A document of a sequential source stays in its lane.
-    lane = deployment.read_row(key).task.lane
-    names = (deployment.source(source).name, deployment.target(target).name)
-    return Requeued(row=key, lane=lane, see=deployment.status_command(document, *names))
+    return Requeued(row=row.row_key, lane=task.lane, see=see)
 
 
-def _step(deployment: "Deployment") -> Requeue:
+def requeue_step(deployment: "Deployment") -> Requeue:
     return Requeue(
         deployment.ledger,
         deployment.tasks,

@@ -58,7 +58,6 @@ class Found(Answer):
     ),
     TARGET,
     examples=['search "a clever bird"', 'search "harvest" --filter author=aesop --most 3'],
-    only_reads=True,
 )
 def search(
     deployment: "Deployment",

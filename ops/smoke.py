@@ -10,9 +10,11 @@ import click
 
 from functions.core.identity import row_key
 from functions.core.ledger_row import LedgerRow, Status
-from ops import dead_letters, searching
-from ops.frame import SOURCE, YES, Noun
-from ops.output import FAILED, OK, Answer, CommandError, UsageError, confirm, narrate
+from ops import searching
+from ops.dead_changes import redrive_all
+from ops.frame import SOURCE, Noun
+from ops.output import FAILED, OK, Answer, CommandError, narrate
+from ops.proposal import Proposal
 
 if TYPE_CHECKING:
     from ops.deployment import Deployment
@@ -49,7 +51,7 @@ class Smoked(Answer):
         return [self.error or f"all steps passed in {seconds:.1f} s, and the items are removed"]
 
 
-@NOUN.stack_command(
+@NOUN.change_command(
     SOURCE,
     click.Option(
         ["--seconds"],
@@ -58,12 +60,12 @@ class Smoked(Answer):
         show_default=True,
         help="How long each step may take.",
     ),
-    YES,
+    asks=True,
     examples=["smoke", "smoke --stage dev", "smoke --stage prod --source articles --yes"],
 )
 def smoke(
-    deployment: "Deployment", *, source: str | None = None, seconds: int = 300, yes: bool = False
-) -> Smoked:
+    deployment: "Deployment", *, source: str | None = None, seconds: int = 300
+) -> Proposal[Smoked]:
     """Write, search, edit, reject, redrive and delete two items of its own; exit with 1 if a step
     fails.
 
@@ -71,17 +73,18 @@ def smoke(
     It costs some hundred tokens. The dead letter that it makes may send an alarm.
     """
     settings = deployment.source(source)
-    question = (
-        f"Smoke writes two items to table {settings.table} of {deployment.place}, with ids that"
-        f" begin with {PREFIX} (or numbers), and removes them. One dead letter may send an alarm."
-        " Go on?"
+    doing = (
+        f"write two items to table {settings.table} of {deployment.place}, with ids that begin"
+        f" with {PREFIX} (or numbers), and remove them"
     )
-    # A table that the stack has not made is in use by others.
     is_made = settings.table.startswith(f"{deployment.stack_arn.split('/')[1]}-")
-    if deployment.stage and not is_made and not yes:
-        raise UsageError(f"{question} This is an existing table: answer with --yes")
-    confirm(question, yes=yes)
-    return _Smoke(deployment, settings.name, seconds).run()
+    warning = "" if is_made else " This is an existing table: others may use it."
+    return Proposal(
+        doing,
+        documents=2,
+        act=lambda: _Smoke(deployment, settings.name, seconds).run(),
+        questions=(f"{doing[:1].upper()}{doing[1:]}? One dead letter may send an alarm.{warning}",),
+    )
 
 
 class _Failed(Exception):
@@ -143,7 +146,7 @@ class _Smoke:
                 self._until(lambda: self._dead_letters() >= len(self._targets), "the dead letter")
             with self._step("redrive: corrected and indexed, and no dead letter is left"):
                 self._write(bad, bad.with_text(_text(FIRST, bad)))
-                dead_letters.redrive(self._deployment)
+                redrive_all(self._deployment)
                 self._until(lambda: not self._dead_letters(), "the dead letter's way back")
         with self._step("delete: it is not found any more"):
             self._delete(good)

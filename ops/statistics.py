@@ -74,7 +74,7 @@ class Stats(Answer):
             yield from one.view()
 
 
-@NOUN.stack_command(examples=["stats", "stats --stage prod --json"], only_reads=True)
+@NOUN.stack_command(examples=["stats", "stats --stage prod --json"])
 def stats(deployment: "Deployment") -> Stats:
     """Count documents by state and messages by lane."""
     by_target: dict[str, Counter[str]] = {name: Counter() for name in deployment.targets}

@@ -58,7 +58,6 @@ class Stuck(Answer):
         help="Without progress for so long at least.",
     ),
     examples=["stuck", "stuck --hours 1 --stage prod"],
-    only_reads=True,
 )
 def stuck(deployment: "Deployment", *, hours: float = 24.0) -> Stuck:
     """List open documents without progress, oldest first."""

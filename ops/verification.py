@@ -36,9 +36,7 @@ class Differences(Answer):
         return self.differences or ["table and index agree"]
 
 
-@NOUN.stack_command(
-    SOURCE, TARGET, examples=["verify", "verify --stage prod --source articles"], only_reads=True
-)
+@NOUN.stack_command(SOURCE, TARGET, examples=["verify", "verify --stage prod --source articles"])
 def verify(
     deployment: "Deployment", *, source: str | None = None, target: str | None = None
 ) -> Differences:

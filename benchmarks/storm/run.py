@@ -16,7 +16,7 @@ from benchmarks.storm.texts import texts_needed
 from benchmarks.storm.trouble import Trouble
 from benchmarks.storm.world import World
 from benchmarks.storm.writers import Writers
-from ops.dead_letters import redrive
+from ops.dead_changes import redrive_all
 
 LOOK_SECONDS = 0.5
 MOST_PAID = 1.1
@@ -115,7 +115,7 @@ def run_storm(world: World, plan: Plan, *, limits: Limits, say: Say) -> Result:
     say(f"everything is written and {killed} invocations are killed: now all is whole again")
     settle(world, limit_seconds=limits.calm_seconds, say=say)
     settled_seconds = time.monotonic() - trouble.last_kill
-    redriven = redrive(world.deployment)
+    redriven = redrive_all(world.deployment)
     if redriven:
         say(f"{redriven} dead letters redriven")
         settle(world, limit_seconds=limits.calm_seconds, say=say)

@@ -53,11 +53,21 @@ class Requeue:
     def push(self, key: RowKey, lane: Lane) -> bool:
         """Send one document again at a person's wish, whatever became of it; return whether."""
         row = self.ledger.read([key]).get(key)
-        if row is None:
-            return False
-        # The attempts start again; a source that is sequential has no other lane.
-        wanted = row.task.lane if self._is_sequential(row) else lane
-        return bool(self.send([put_in_lane(start_over(row), wanted)]))
+        return row is not None and bool(self.start_over([row], lane))
+
+    def start_over(self, rows: Sequence[LedgerRow], lane: Lane | None) -> list[LedgerRow]:
+        """Send documents again with all their attempts; return those that are on their way.
+
+        Without a lane each goes to its own; a source that is sequential has no other.
+        """
+        return self.send(
+            [
+                put_in_lane(
+                    start_over(row), row.task.lane if self._is_sequential(row) or not lane else lane
+                )
+                for row in rows
+            ]
+        )
 
     def _in_a_deployed_lane(self, row: LedgerRow) -> LedgerRow:
         if row.task.lane is not Lane.SEQUENTIAL or self._is_sequential(row):

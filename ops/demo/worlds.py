@@ -9,12 +9,15 @@ from typing import Any
 from functions.adapters.dynamodb_values import to_dynamodb
 from functions.adapters.providers import make_embedder
 from functions.core.entry import Hit
+from functions.core.identity import DocumentId, row_key
 from functions.core.ledger_row import LedgerRow
 from functions.core.settings import SourceSettings, TargetSettings
 from local.memory.pipeline import MemoryPipeline
-from ops import dead_letters, searching
+from ops import searching
+from ops.dead_changes import redrive_all
 from ops.demo.provider import Provider
 from ops.deployment import Deployment
+from ops.selection import Selection
 
 SEARCH_TIMEOUT_SECONDS = 30.0
 TICK_SECONDS = 0.2
@@ -72,7 +75,7 @@ class EngineWorld(World):
         self._dynamodb.delete_item(TableName=self._table, Key={"id": {"S": document_id}})
 
     def rows(self, ids: Sequence[str]) -> dict[str, LedgerRow]:
-        keys = [self._deployment.row_key(name, source=SOURCE, target=TARGET) for name in ids]
+        keys = [row_key(TARGET, SOURCE, DocumentId(name)) for name in ids]
         return {row.task.document_id: row for row in self._deployment.ledger.read(keys).values()}
 
     def tick(self) -> None:
@@ -84,10 +87,10 @@ class EngineWorld(World):
     def dead_letters(self) -> list[LedgerRow]:
         if not self._deployment.count_dead_letters(TARGET):
             return []
-        return dead_letters.failed_rows(self._deployment, TARGET)
+        return Selection(target=TARGET).rows(self._deployment)
 
     def redrive(self) -> int:
-        return dead_letters.redrive(self._deployment)
+        return redrive_all(self._deployment)
 
 
 class MemoryWorld(World):

@@ -46,7 +46,7 @@ class Articles:
         """Return a name that no other test uses."""
         return f"{kind}-{uuid.uuid4().hex[:8]}"
 
-    def put(self, name: str, body: str, **attributes: Any) -> None:
+    def put(self, name: str, body: object, **attributes: Any) -> None:
         item = to_dynamodb({"id": name, "title": f"Title of {name}", "body": body, **attributes})
         self._dynamodb.put_item(TableName=self._source.table, Item=item)
 

@@ -71,7 +71,7 @@ def test_rows_of_a_target_that_is_gone_are_forgotten(articles: Articles, tmp_pat
     former = make_row(target="former", revision=0)
     articles.deployment.ledger.write([former])
 
-    answer = forget(articles.deployment, target="former", export=tmp_path / "rows", yes=True)
+    answer = forget(articles.deployment, target="former", export=tmp_path / "rows").act()
 
     assert answer.rows == len((tmp_path / "rows").read_text().splitlines()) == 1
     assert articles.deployment.ledger.read([former.row_key]) == {}
@@ -87,7 +87,7 @@ def test_purged_lane_is_recovered_from_the_ledger(articles: Articles, stack: Loc
         articles.sqs.purge_queue(QueueUrl=articles.lane("normal"))
         assert articles.depth("normal") == (0, 0)
 
-    assert recover(articles.deployment, yes=True) == Recovered(sent=1, open=1)
+    assert recover(articles.deployment).act() == Recovered(sent=1, open=1)
 
     articles.wait(name)
 

@@ -2,6 +2,7 @@
 
 from local.stack import LocalStack
 from ops.demo.own_story import OwnStory
+from ops.document_rows import read_row
 from ops.stack import local_deployment
 from tests.stack.own_stage import OWN
 
@@ -24,5 +25,5 @@ def test_demo_of_an_own_stage_shows_every_source_and_target(stack: LocalStack) -
     assert deployment.source("messages").table == "Messages.v2"
     assert deployment.target("large").index == "everything"
     assert deployment.target("large").provider == "azure"
-    row = deployment.row_key("demo-4|4", source="messages", target="large")
-    assert deployment.read_row(row).task.lane == "sequential"
+    row = read_row(deployment, "demo-4|4", source="messages", target="large")
+    assert row.task.lane == "sequential"

@@ -23,7 +23,7 @@ def test_every_step_passes_and_nothing_is_left(
     articles: Articles, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """R40: one line each with its seconds, exit code 0, no item and no dead letter afterwards."""
-    answer = smoke(articles.deployment, yes=True)
+    answer = smoke(articles.deployment).act()
 
     assert answer.error is None
     assert answer.exit_code == 0
@@ -45,7 +45,7 @@ def test_failed_step_says_what_the_ledger_knows_and_removes_the_items(articles: 
     """R40: exit code 1; the provider's answer is in the line."""
     articles.break_provider(DOWN)
 
-    answer = smoke(articles.deployment, seconds=5, yes=True)
+    answer = smoke(articles.deployment, seconds=5).act()
 
     assert answer.exit_code == 1
     assert answer.steps == ()
@@ -67,7 +67,7 @@ def test_dead_letters_of_others_are_not_moved(
     articles.wait(name, status=Status.FAILED)
     until(lambda: articles.deployment.count_dead_letters("default") == 1, "the dead letter")
 
-    answer = smoke(articles.deployment, yes=True)
+    answer = smoke(articles.deployment).act()
 
     assert answer.error is None
     assert "left out, as there are 1 dead letters" in capsys.readouterr().out

@@ -91,9 +91,24 @@ def test_command_without_a_stack_says_how_to_start_one(
     assert (printed.err.count("\n"), printed.out) == (1, "")
 
 
-READ_ONLY = {"status", "search", "stats", "stuck", "verify", "dead list", "breakers"}
+READ_ONLY = {
+    "actions",
+    "breakers",
+    "dead causes",
+    "dead export",
+    "dead list",
+    "dead show",
+    "search",
+    "stats",
+    "status",
+    "stuck",
+    "verify",
+}
 # With the least that each needs.
 CHANGING = {
+    "dead purge": [__file__, "--reason", "x"],
+    "dead redrive": [],
+    "dead requeue": [],
     "forget": ["--target", "gone"],
     "put": ["{}"],
     "requeue": ["a"],
@@ -146,7 +161,7 @@ def test_command_that_changes_something_first_names_the_stack(
 
     # It ends at its first look at the outputs, as there are none.
     with contextlib.suppress(KeyError):
-        main([command, *CHANGING[command]])
+        main([*command.split(), *CHANGING[command]])
 
     assert capsys.readouterr().err.splitlines()[0] == f"This changes {place}."
 
@@ -160,7 +175,7 @@ def test_command_that_only_reads_says_nothing_of_the_kind(
     monkeypatch.setattr(frame, "connect", lambda *_: nothing)
 
     with contextlib.suppress(KeyError):
-        main([*command.split(), *(["x"] if command in ("status", "search") else [])])
+        main([*command.split(), *(["x"] if command in ("status", "search", "dead show") else [])])
 
     assert "This changes" not in capsys.readouterr().err
 

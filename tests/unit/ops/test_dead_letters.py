@@ -1,21 +1,32 @@
-"""Failed documents as an operator sees them: grouped by cause, redriven by SQS itself."""
+"""Failed documents as an operator sees them: grouped by cause, each with what to do."""
 
+import pytest
+
+from functions.core.failure import FailureKind
 from functions.core.identity import DocumentId
-from functions.core.ledger_row import LedgerRow, Status
-from ops.dead_letters import SHOWN, dead_list
+from functions.core.ledger_row import ErrorRecord, LedgerRow, Status
+from ops.dead_letters import SHOWN, causes, dead_list, show
 from ops.deployment import Deployment
-from ops.output import as_text
+from ops.output import UsageError, as_text
 from tests.builders import NOW_MS, make_row
 
 
-def failed(name: str, reason: str | None) -> LedgerRow:
+def failed(
+    name: str,
+    message: str,
+    *,
+    kind: FailureKind = FailureKind.INVALID_INPUT,
+    status: Status = Status.FAILED,
+    at_ms: int = NOW_MS,
+) -> LedgerRow:
     """Return a new row of a document that failed."""
     return make_row(
         revision=0,
         document_id=DocumentId(name),
-        status=Status.FAILED,
-        reason=reason,
-        failed_ms=NOW_MS,
+        status=status,
+        reason=f"{kind}: {message}",
+        failed_ms=at_ms,
+        errors=(ErrorRecord(at_ms, kind, message),),
     )
 
 
@@ -23,9 +34,10 @@ def test_dead_letters_are_grouped_by_cause(deployment: Deployment) -> None:
     """R41: the most frequent cause first; open rows and other targets are left out."""
     deployment.ledger.write(
         [
-            failed("a", "invalid_input: 400"),
-            failed("b", "over 1000 chunks"),
-            failed("c", "over 1000 chunks"),
+            failed("a", "answered 400"),
+            failed("b", "1001 chunks"),
+            failed("c", "1002 chunks"),
+            failed("d", "503", kind=FailureKind.PROVIDER_ERROR, status=Status.FAILED_MAX_RETRIES),
             make_row(revision=0, document_id=DocumentId("open")),
             make_row(revision=0, target="other", status=Status.FAILED, reason="elsewhere"),
         ]
@@ -37,38 +49,89 @@ def test_dead_letters_are_grouped_by_cause(deployment: Deployment) -> None:
 
     [target] = dead_list(deployment).targets
 
-    assert (target.target, target.dead_letters, target.failed_documents) == ("default", 1, 3)
-    [first, second] = target.causes
-    assert (first.cause, sorted(first.documents)) == ("over 1000 chunks", ["b", "c"])
-    assert (second.cause, second.documents) == ("invalid_input: 400", ("a",))
+    assert (target.target, target.dead_letters, target.failed_documents) == ("default", 1, 4)
+    first = target.causes[0]
+    assert (first.message, first.number) == ("N chunks", 2)
+    assert sorted(one.document for one in first.documents) == ["b", "c"]
+    assert {one.kind for one in target.causes} == {"invalid_input", "provider_error"}
 
 
-def test_causes_are_shown_as_a_table(deployment: Deployment) -> None:
-    """R41: how many, why and which; brackets in a cause are printed as they are."""
+def test_documents_are_shown_below_their_cause(deployment: Deployment) -> None:
+    """R41: why, what to do, and which; brackets are printed as they are."""
     deployment.ledger.write([failed("a", "[bold] input")])
 
     lines = as_text(dead_list(deployment)).splitlines()
 
     assert lines[0] == "target default: 0 dead letters, 1 failed documents"
-    assert [" ".join(line.split()) for line in lines[1:]] == [
-        "number cause documents",
-        "1 [bold] input a",
-        "What to do: docs/operations.md, Dead letters",
-    ]
+    assert lines[2].endswith(", 1 documents: invalid_input: [bold] input")
+    assert lines[3] == "what to do: correct the document: its next write starts new attempts"
+    assert lines[5].split()[:3] == ["a", "articles", "failed"]
+
+
+def test_document_without_some_chunks_is_listed_too(deployment: Deployment) -> None:
+    """R41: it is searchable, and a person should look."""
+    deployment.ledger.write(
+        [
+            make_row(
+                revision=0,
+                status=Status.PARTIALLY_COMPLETED,
+                chunks_done=3,
+                chunks_failed=1,
+                completed_ms=NOW_MS,
+            )
+        ]
+    )
+
+    [target] = dead_list(deployment).targets
+
+    assert (target.failed_documents, target.incomplete_documents) == (0, 1)
+    assert target.causes[0].message == "some chunks were rejected"
+    assert "1 without some chunks" in as_text(dead_list(deployment))
 
 
 def test_without_failed_documents_nothing_is_to_do(deployment: Deployment) -> None:
-    """R41: one line."""
+    """R41: one line each."""
     assert as_text(dead_list(deployment)) == "target default: 0 dead letters, 0 failed documents"
+    assert as_text(causes(deployment)) == "no failed document"
 
 
 def test_long_list_is_cut(deployment: Deployment) -> None:
     """R41: the number says how many there are; the JSON has all."""
-    deployment.ledger.write([failed(f"d{number}", None) for number in range(SHOWN + 2)])
+    deployment.ledger.write([failed(f"d{number}", "empty") for number in range(SHOWN + 2)])
 
     answer = dead_list(deployment)
 
-    shown = as_text(answer).splitlines()[2]
-    assert shown.split()[:4] == [str(SHOWN + 2), "no", "reason", "recorded"]
-    assert shown.endswith(" and 2 more")
+    assert as_text(answer).splitlines()[-1] == "and 2 more: --json has all"
     assert len(answer.targets[0].causes[0].documents) == SHOWN + 2
+
+
+def test_causes_have_times_and_remedies(deployment: Deployment) -> None:
+    """R42: first and last seen, how many, and what to do."""
+    deployment.ledger.write(
+        [failed("a", "7 chunks", at_ms=NOW_MS + 60_000), failed("b", "8 chunks", at_ms=NOW_MS)]
+    )
+
+    [one] = causes(deployment).causes
+
+    assert (one.number, one.message) == (2, "N chunks")
+    assert (one.last - one.first).total_seconds() == 60
+    assert one.remedy in as_text(causes(deployment))
+
+
+def test_one_document_is_shown_with_the_command_that_sends_it(deployment: Deployment) -> None:
+    """R41 R42: errors, cause and what to do."""
+    deployment.ledger.write([failed("a b", "7 chunks")])
+
+    text = as_text(show(deployment, "a b"))
+
+    assert "error      2023-11-14 22:13:20 UTC invalid_input: 7 chunks" in text
+    assert "what to do correct the document" in text
+    assert "embedq dead requeue 'a b' --source articles --target default" in text
+
+
+def test_document_that_is_not_failed_is_not_shown(deployment: Deployment) -> None:
+    """R41: its state is named."""
+    deployment.ledger.write([make_row(revision=0)])
+
+    with pytest.raises(UsageError, match="default/articles/a is pending, not failed"):
+        show(deployment, "a")

@@ -21,7 +21,7 @@ def stored(deployment: Deployment, name: str) -> object:
 
 def test_put_keeps_the_types_of_json(deployment: Deployment) -> None:
     """R40: a number stays a number, with all its digits."""
-    answer = put(deployment, '{"id": "a", "body": "hello", "price": 1.10, "n": 3}')
+    answer = put(deployment, '{"id": "a", "body": "hello", "price": 1.10, "n": 3}').act()
 
     assert as_text(answer) == "written to articles-table: see `embedq status a`"
     assert stored(deployment, "a") == {
@@ -34,8 +34,8 @@ def test_put_keeps_the_types_of_json(deployment: Deployment) -> None:
 
 def test_put_names_a_document_so_that_a_shell_takes_it(deployment: Deployment) -> None:
     """R40: what is printed can be pasted."""
-    here = put(deployment, '{"id": "a b", "body": "hello"}')
-    there = put(replace(deployment, stage="prod"), '{"id": "a b", "body": "hello"}')
+    here = put(deployment, '{"id": "a b", "body": "hello"}').act()
+    there = put(replace(deployment, stage="prod"), '{"id": "a b", "body": "hello"}').act()
 
     assert (here.see, there.see) == ("embedq status 'a b'", "embedq status 'a b' --stage prod")
 
@@ -48,9 +48,11 @@ def test_put_names_source_and_target_where_there_are_several(deployment: Deploym
         "TargetLargeSettings": make_target(name="large").model_dump_json(),
     }
 
-    several = put(replace(deployment, outputs=outputs), '{"id": "a", "body": "x"}', source="notes")
+    several = replace(deployment, outputs=outputs)
 
-    assert several.see == "embedq status a --source notes --target large"
+    answer = put(several, '{"id": "a", "body": "x"}', source="notes").act()
+
+    assert answer.see == "embedq status a --source notes --target large"
 
 
 @pytest.mark.parametrize(
@@ -71,7 +73,7 @@ def test_put_names_source_and_target_where_there_are_several(deployment: Deploym
 def test_put_says_what_is_wrong(deployment: Deployment, item: str, message: str) -> None:
     """R40: one sentence for each mistake, and nothing written."""
     with pytest.raises(UsageError, match=message):
-        put(deployment, item)
+        put(deployment, item).act()
 
     table = make_source().table
     assert deployment.client("dynamodb").scan(TableName=table)["Count"] == 0

@@ -1,9 +1,7 @@
 """What is no longer deployed: counted by no command, written to a file, and removed."""
 
 import json
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,11 +10,11 @@ from functions.core.breaker import Breaker, Circuit
 from functions.core.failure import Part
 from functions.core.identity import DocumentId
 from functions.core.ledger_row import LedgerRow, Status
-from ops.dead_letters import failed_rows
 from ops.deployment import Deployment
 from ops.forgetting import forget
 from ops.output import UsageError, as_text
 from ops.recovery import recover
+from ops.selection import Selection
 from ops.stuck import stuck
 from tests.builders import make_row
 
@@ -50,7 +48,7 @@ def test_rows_of_a_target_are_exported_and_removed(ledger: Deployment, tmp_path:
     """R40: closed ones and its breakers too; other targets keep theirs."""
     file = tmp_path / "rows.jsonl"
 
-    answer = forget(ledger, target="former", export=file, yes=True)
+    answer = forget(ledger, target="former", export=file).act()
 
     assert as_text(answer) == f"3 rows of target former removed; they are in {file}"
     exported = [json.loads(line) for line in file.read_text().splitlines()]
@@ -65,7 +63,7 @@ def test_rows_of_a_target_are_exported_and_removed(ledger: Deployment, tmp_path:
 def test_exported_line_brings_its_row_back(ledger: Deployment, tmp_path: Path) -> None:
     """R40: it is the item, as DynamoDB takes it."""
     file = tmp_path / "rows.jsonl"
-    forget(ledger, source="drafts", export=file, yes=True)
+    forget(ledger, source="drafts", export=file).act()
     assert "default/drafts/d" not in keys(ledger)
 
     [line] = file.read_text().splitlines()
@@ -79,12 +77,12 @@ def test_rows_of_a_source_are_removed_in_every_target(ledger: Deployment, tmp_pa
     """R40: or in one of them."""
     ledger.ledger.write([row("e", target="former", source="drafts")])
 
-    forget(ledger, target="former", source="drafts", export=tmp_path / "one.jsonl", yes=True)
+    forget(ledger, target="former", source="drafts", export=tmp_path / "one.jsonl").act()
     assert "default/drafts/d" in keys(ledger)
     assert "former/drafts/e" not in keys(ledger)
     assert "control/former" in keys(ledger)
 
-    forget(ledger, source="drafts", export=tmp_path / "all.jsonl", yes=True)
+    forget(ledger, source="drafts", export=tmp_path / "all.jsonl").act()
     assert "default/drafts/d" not in keys(ledger)
 
 
@@ -104,22 +102,22 @@ def test_what_is_deployed_is_not_forgotten(
     before = keys(ledger)
 
     with pytest.raises(UsageError, match=message):
-        forget(ledger, target=target, source=source, yes=True)
+        forget(ledger, target=target, source=source).act()
 
     assert keys(ledger) == before
 
 
 def test_question_names_how_many_rows_and_nothing_happens_without_an_answer(
-    ledger: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ledger: Deployment, tmp_path: Path
 ) -> None:
     """R40: counted first."""
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: False))
     file, before = tmp_path / "rows.jsonl", keys(ledger)
 
-    with pytest.raises(
-        UsageError, match=r"target former \(1 breakers, 1 completed, 1 pending\) to .*--yes"
-    ):
-        forget(ledger, target="former", export=file)
+    proposal = forget(ledger, target="former", export=file)
+
+    assert proposal.documents == 3
+    [question] = proposal.questions
+    assert "target former (1 breakers, 1 completed, 1 pending) to " in question
 
     assert keys(ledger) == before
     assert not file.exists()
@@ -131,14 +129,14 @@ def test_file_that_exists_is_not_written_over(ledger: Deployment, tmp_path: Path
     file.write_text("before\n")
 
     with pytest.raises(UsageError, match="exists: name another file with --export"):
-        forget(ledger, target="former", export=file, yes=True)
+        forget(ledger, target="former", export=file).act()
 
     assert file.read_text() == "before\n"
 
 
 def test_name_without_rows_is_said(ledger: Deployment) -> None:
     """R40: a typing error removes nothing."""
-    answer = forget(ledger, target="formr", yes=True)
+    answer = forget(ledger, target="formr").act()
 
     assert as_text(answer) == "the ledger has no row of target formr"
 
@@ -146,5 +144,5 @@ def test_name_without_rows_is_said(ledger: Deployment) -> None:
 def test_commands_pass_over_what_is_not_deployed(ledger: Deployment) -> None:
     """R40: it is neither stuck, nor failed, nor sent again."""
     assert stuck(ledger).number == 1
-    assert failed_rows(ledger, "default") == []
-    assert recover(ledger, yes=True).open == 1
+    assert Selection().rows(ledger) == []
+    assert recover(ledger).documents == 1

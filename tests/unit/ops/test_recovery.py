@@ -1,8 +1,6 @@
 """Documents sent again from the command line, with what happens to each on stderr."""
 
-import sys
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
@@ -14,11 +12,6 @@ from ops.deployment import Deployment
 from ops.output import UsageError, as_text
 from ops.recovery import recover, requeue
 from tests.builders import make_row, make_source
-
-
-@pytest.fixture
-def without_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: False))
 
 
 def row(name: str, status: Status = Status.PENDING) -> LedgerRow:
@@ -35,7 +28,7 @@ def test_every_open_document_is_sent_again(
     """R31 R40: closed ones are not; each send is a line on stderr, with its id."""
     deployment.ledger.write([row("a"), row("b"), row("done", Status.COMPLETED)])
 
-    answer = recover(deployment, yes=True)
+    answer = recover(deployment).act()
 
     assert as_text(answer) == "2 of 2 open documents sent again"
     assert waiting(deployment, "normal") == 2
@@ -44,16 +37,16 @@ def test_every_open_document_is_sent_again(
     assert {"document_id=a", "document_id=b"} <= {word for line in lines for word in line.split()}
 
 
-@pytest.mark.usefixtures("without_terminal")
-def test_without_a_terminal_nothing_is_sent_unless_the_answer_is_given(
+def test_question_names_how_many_are_sent(
     deployment: Deployment,
 ) -> None:
     """R40: the question names how many; with nothing open there is no question."""
-    assert recover(deployment).open == 0
+    assert recover(deployment).questions == ()
     deployment.ledger.write([row("a")])
 
-    with pytest.raises(UsageError, match=r"Send 1 open documents again\?.*--yes"):
-        recover(deployment)
+    proposal = recover(deployment)
+
+    assert (proposal.documents, proposal.questions) == (1, ("Send 1 open documents again?",))
 
     assert waiting(deployment, "normal") == 0
 
@@ -62,7 +55,7 @@ def test_one_document_is_sent_to_the_chosen_lane(deployment: Deployment) -> None
     """R40 R41: whatever became of it; the answer says where to look."""
     deployment.ledger.write([row("a b", Status.FAILED)])
 
-    answer = requeue(deployment, "a b", lane="high")
+    answer = requeue(deployment, "a b", lane="high").act()
 
     assert as_text(answer) == ("default/articles/a b sent to lane high: see `embedq status 'a b'`")
     assert waiting(deployment, "high") == 1
@@ -86,6 +79,8 @@ def test_document_of_a_sequential_source_is_named_with_its_own_lane(
     }
     deployment.ledger.write([make_row(revision=0, lane=Lane.SEQUENTIAL)])
 
-    answer = requeue(replace(deployment, outputs=outputs), make_row().task.document_id, lane="high")
+    sequential = replace(deployment, outputs=outputs)
+
+    answer = requeue(sequential, make_row().task.document_id, lane="high").act()
 
     assert answer.lane == "sequential"

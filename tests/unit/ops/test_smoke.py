@@ -84,12 +84,12 @@ def test_table_of_others_is_written_to_only_with_yes(deployment: Deployment) -> 
     """R40: the stage's table was not made by its stack; nothing is written without an answer."""
     there = replace(deployment, stage="prod", stack_arn=ARN)
 
-    with pytest.raises(
-        UsageError, match=r"of the stack embedq-prod in AWS, account 1, .*existing table.*--yes"
-    ):
-        smoke(there)
-    with pytest.raises(UsageError, match=r"no terminal to ask on: answer with --yes"):
-        smoke(replace(deployment, stack_arn=ARN))
+    proposal = smoke(there)
+
+    assert proposal.documents == 2
+    [question] = proposal.questions
+    assert "of the stack embedq-prod in AWS, account 1, " in question
+    assert "This is an existing table: others may use it." in question
 
     dynamodb = deployment.client("dynamodb")
     assert dynamodb.scan(TableName=deployment.source(None).table)["Items"] == []

@@ -1,0 +1,52 @@
+"""The ledger row of a document, by its id as a person writes it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from functions.core.identity import DocumentId, document_id, row_key
+from functions.core.ledger_row import LedgerRow
+from ops.output import UsageError
+
+if TYPE_CHECKING:
+    from ops.deployment import Deployment
+
+
+def find_row(
+    deployment: "Deployment", written: str, *, source: str | None, target: str | None
+) -> LedgerRow | None:
+    """Return the row of a document, if there is one."""
+    origin, goal = deployment.source(source), deployment.target(target)
+    keys = [row_key(goal.name, origin.name, one) for one in possible_ids(written, origin.key)]
+    found = deployment.ledger.read(keys)
+    if len(found) > 1:
+        names = ", ".join(repr(row.task.document_id) for row in found.values())
+        raise UsageError(f"which one? {written!r} may be any of these documents: {names}")
+    return next(iter(found.values()), None)
+
+
+def read_row(
+    deployment: "Deployment", written: str, *, source: str | None, target: str | None
+) -> LedgerRow:
+    """Return the row of a document, or say why there may be none."""
+    row = find_row(deployment, written, source=source, target=target)
+    if row is None:
+        place = f"{deployment.target(target).name}/{deployment.source(source).name}/{written}"
+        raise UsageError(
+            f"the ledger has no row {place}: it was never written, or only a moment ago, it was"
+            " completed more than 30 days ago, or deleted more than a day ago"
+        )
+    return row
+
+
+def possible_ids(written: str, attributes: Sequence[str]) -> list[DocumentId]:
+    """Return the ids that a person may mean.
+
+    The id as the ledger has it, or the values of a composite key as they are in the table, with
+    | between them: a value may hold one too.
+    """
+    if len(attributes) == 1:
+        return [DocumentId(written)]
+    parts = written.split("|")
+    values = [("|".join(parts[:n]), "|".join(parts[n:])) for n in range(1, len(parts))]
+    keys = [dict(zip(attributes, ({"S": one} for one in pair), strict=True)) for pair in values]
+    return list(dict.fromkeys([DocumentId(written), *(document_id(k, attributes) for k in keys)]))
