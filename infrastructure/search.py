@@ -192,6 +192,7 @@ class VectorIndex(Construct):
                 "Metadata": self._config.metadata_of(target_name),
                 "Shards": target.shards,
                 "Replicas": replicas,
+                "Compression": target.compression,
             },
         )
         if self._network is not None:

@@ -256,6 +256,11 @@ CHANGES = (
         f"Nothing has changed after the refusal: {_FOR_GOOD}",
     ),
     Change(
+        "another compression",
+        (to("targets", "default", "compression", value="4x"),),
+        f"Nothing has changed after the refusal: {_FOR_GOOD}",
+    ),
+    Change(
         "other replicas",
         (to("targets", "default", "replicas", value=0),),
         "Applied while the index serves.",

@@ -166,6 +166,7 @@ def _indexes(template: Template) -> dict[str, IndexSpec]:
             metadata=one["Metadata"],
             shards=one["Shards"],
             replicas=one["Replicas"],
+            compression=one["Compression"],
         )
         for one in properties
     }

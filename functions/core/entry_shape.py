@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from functions.core.entry import Entry, Hit, StoredEntry, Tombstone
-from functions.core.settings import MetadataType
+from functions.core.settings import MetadataType, VectorCompression
 
 if TYPE_CHECKING:
     from functions.core.entry import Vector
@@ -21,10 +21,23 @@ SUMMARY_FIELDS = "document_id,deleted,content_hash"
 # The same, and the vectors for reuse.
 REUSE_FIELDS = "deleted,content_hash,reason,chunks_failed,chunks.hash,chunks.vector"
 
+# Lucene's scalar quantization: a search reads so many bits of each number, whole vectors stay on
+# disk. As an encoder, which every version since 2.16 understands. Without the interval, the largest
+# numbers of 7 bits are cut off: recall@10 of 0.77 instead of 0.98 (2,000 vectors).
+QUANTIZED: Mapping[VectorCompression, Mapping[str, float]] = {
+    "4x": {"bits": 7, "confidence_interval": 1.0},
+    "32x": {"bits": 1},
+}
+
 STORED_ONLY = {"type": "keyword", "index": False, "doc_values": False}
 
 
-def properties(*, dimensions: int, metadata: Mapping[str, MetadataType]) -> dict[str, Any]:
+def properties(
+    *,
+    dimensions: int,
+    metadata: Mapping[str, MetadataType],
+    compression: VectorCompression = "none",
+) -> dict[str, Any]:
     """Map every field; a field that is new here reaches an existing index at the next deploy."""
     return {
         "source": {"type": "keyword"},
@@ -47,8 +60,7 @@ def properties(*, dimensions: int, metadata: Mapping[str, MetadataType]) -> dict
                 "vector": {
                     "type": "knn_vector",
                     "dimension": dimensions,
-                    # lucene filters while it searches, and runs on one machine too.
-                    "method": {"name": "hnsw", "engine": "lucene", "space_type": "cosinesimil"},
+                    "method": _method(compression),
                 },
             },
         },
@@ -154,6 +166,15 @@ def page(source: str, *, size: int, after: Sequence[Any] | None) -> dict[str, An
 def summary(found: Mapping[str, Any]) -> tuple[str, str]:
     """Read the document and its content hash from one answer to `page`."""
     return found["_source"]["document_id"], found["_source"]["content_hash"]
+
+
+def _method(compression: VectorCompression) -> dict[str, Any]:
+    # lucene filters while it searches, and runs on one machine too.
+    method: dict[str, Any] = {"name": "hnsw", "engine": "lucene", "space_type": "cosinesimil"}
+    if compression == "none":
+        return method
+    encoder = {"name": "sq", "parameters": dict(QUANTIZED[compression])}
+    return method | {"parameters": {"encoder": encoder}}
 
 
 def _metadata(kind: MetadataType) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field, Json, JsonValue, StringConstraints
 from functions.core.frozen import Frozen
 from functions.core.retry_policy import RetrySettings
 
+VectorCompression = Literal["none", "4x", "32x"]
 MetadataType = Literal["keyword", "text", "long", "double", "boolean", "date"]
 MetadataField = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,254}$")]
 Attribute = Annotated[str, StringConstraints(min_length=1, max_length=255)]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from functions.core.entry_shape import properties
-from functions.core.settings import MetadataType
+from functions.core.settings import MetadataType, VectorCompression
 
 Fields = Mapping[str, Mapping[str, Any]]
 
@@ -24,6 +24,7 @@ class IndexSpec:
     metadata: Mapping[str, MetadataType]
     shards: int = 1
     replicas: int = 0
+    compression: VectorCompression = "none"
 
     @property
     def index(self) -> str:
@@ -31,7 +32,18 @@ class IndexSpec:
 
     @property
     def properties(self) -> dict[str, Any]:
-        return properties(dimensions=self.dimensions, metadata=self.metadata)
+        return properties(
+            dimensions=self.dimensions, metadata=self.metadata, compression=self.compression
+        )
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Say what the vectors are, in the index itself."""
+        return {
+            "model": self.model,
+            "dimensions": self.dimensions,
+            "compression": self.compression,
+        }
 
 
 class IndexAdmin(Protocol):
@@ -102,7 +114,7 @@ def index_body(spec: IndexSpec) -> dict[str, Any]:
         "aliases": {spec.alias: {"is_write_index": True}},
         "mappings": {
             "dynamic": False,
-            "_meta": {"model": spec.model, "dimensions": spec.dimensions},
+            "_meta": spec.meta,
             "properties": spec.properties,
         },
     }
@@ -124,6 +136,14 @@ def check_fit(spec: IndexSpec, mapping: Mapping[str, Any]) -> None:
         raise MisfitError(
             f"index {spec.alias} holds vectors of model {model}, the target asks for "
             f"{spec.model}: give the new model a target of its own, or another index name"
+        )
+    # An index of an earlier version says nothing of it, and has whole vectors.
+    compression = mapping.get("_meta", {}).get("compression", "none")
+    if compression != spec.compression:
+        raise MisfitError(
+            f"index {spec.alias} holds vectors with compression {compression}, the target asks for "
+            f"{spec.compression}, and OpenSearch cannot change it: set compression to "
+            f"{compression}, or fill a second target with an index of its own from the sources"
         )
     for path, field in wanted.items():
         found, kind = existing.get(path, field).get("type"), field.get("type")

@@ -16,7 +16,7 @@ from functions.adapters.telemetry import make_logger
 from functions.core.control import lost_index
 from functions.core.failure import FailureError
 from functions.core.ports import InvocationContext
-from functions.core.settings import IndexSetupSettings, MetadataType
+from functions.core.settings import IndexSetupSettings, MetadataType, VectorCompression
 from functions.index_setup.ensure import IndexSpec, ensure_index
 
 logger = make_logger("index_setup")
@@ -38,6 +38,7 @@ class Request(BaseModel):
     Metadata: dict[str, MetadataType] = {}
     Shards: int = 1
     Replicas: int = 0
+    Compression: VectorCompression = "none"
 
     @property
     def spec(self) -> IndexSpec:
@@ -48,6 +49,7 @@ class Request(BaseModel):
             metadata=self.Metadata,
             shards=self.Shards,
             replicas=self.Replicas,
+            compression=self.Compression,
         )
 
 

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from functions.core.frozen import Frozen
 from functions.core.names import is_service_host
+from functions.core.settings import VectorCompression
 from infrastructure.config.address import address_mistakes
 from infrastructure.config.instance_types import (
     INSTANCE_TYPES,
@@ -30,6 +31,12 @@ Version = Literal[
     "OpenSearch_3.1", "OpenSearch_3.3", "OpenSearch_3.5", "OpenSearch_3.7",
 ]  # fmt: skip
 VERSIONS: tuple[str, ...] = get_args(Version)
+# https://github.com/opensearch-project/k-NN/issues/1277 and https://github.com/opensearch-project/k-NN/pull/3144
+FIRST_WITH_COMPRESSION: dict[VectorCompression, Version] = {
+    "none": "OpenSearch_2.11",
+    "4x": "OpenSearch_2.17",
+    "32x": "OpenSearch_3.7",
+}
 # https://github.com/opensearch-project/k-NN/releases/tag/2.12.0.0
 LUCENE_DIMENSIONS = {"OpenSearch_2.11": 1024}
 

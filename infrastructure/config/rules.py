@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functions.core.control import LONGEST_COOLDOWN_SECONDS
 from functions.core.lane import Lane
 from functions.core.names import CONTROL_PREFIX
+from infrastructure.config.domain_rules import what_the_domain_refuses
 from infrastructure.config.mistakes import Mistake, one_of
-from infrastructure.config.opensearch import LUCENE_DIMENSIONS
 from infrastructure.config.places import scattered
 from infrastructure.config.stage import StageConfig
 from infrastructure.environment_limit import large_environments
@@ -44,8 +44,7 @@ def broken_rules(stage: str, config: StageConfig) -> list[Mistake]:
         *_shared_tables(config),
         *scattered(config),
         *_unreachable_domains(config),
-        *_long_vectors(config),
-        *_large_entries(config),
+        *what_the_domain_refuses(config),
         *_types_without_documents(config),
         *_long_queue_names(stage, config),
         *_long_role_names(stage, config),
@@ -170,26 +169,6 @@ def _unreachable_domains(config: StageConfig) -> Iterator[Mistake]:
         )
         allowed = f"at least {domain.zones} subnets, each of another zone, or fewer instances"
         yield Mistake(("vpc", "subnets"), wrong, allowed)
-
-
-def _long_vectors(config: StageConfig) -> Iterator[Mistake]:
-    domain = config.opensearch.domain
-    most = LUCENE_DIMENSIONS.get(domain.version) if domain is not None else None
-    for name, target in config.targets.items():
-        if domain is not None and most is not None and target.vector_dimensions > most:
-            wrong = f"{target.vector_dimensions} is more than {domain.version} takes"
-            allowed = f"1 to {most}, or a newer version in opensearch.domain"
-            yield Mistake(("targets", name, "dimensions"), wrong, allowed)
-
-
-def _large_entries(config: StageConfig) -> Iterator[Mistake]:
-    # OpenSearch Service answers 413 to a larger body, however often it is sent.
-    domain = config.opensearch.domain
-    for name, target in config.targets.items():
-        if domain is not None and target.max_entry_mb > domain.body_mb:
-            wrong = f"{target.max_entry_mb} is more than {domain.instance_type} takes"
-            allowed = f"1 to {domain.body_mb}, or a larger instance"
-            yield Mistake(("targets", name, "max_entry_mb"), wrong, allowed)
 
 
 def _types_without_documents(config: StageConfig) -> Iterator[Mistake]:

@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints, model_validator
 from functions.adapters.openai_limits import LIMITS, MODEL_DIMENSIONS, sends_dimensions
 from functions.core.frozen import Frozen
 from functions.core.lane import Lane
-from functions.core.settings import TargetOptions
+from functions.core.settings import TargetOptions, VectorCompression
 from infrastructure.config.address import address_mistakes
 from infrastructure.config.mistakes import ConfigError, Mistake, did_you_mean, with_question
 from infrastructure.config.retry import RetryConfig
@@ -119,6 +119,10 @@ class TargetConfig(TargetOptions):
     shards: int = Field(1, ge=1, le=100)
     replicas: int | None = Field(
         None, ge=0, le=10, description="...; 1 if left out, 0 on a domain of one instance"
+    )
+    compression: VectorCompression = Field(
+        "none",
+        description="none, 4x or 32x: vectors that a search reads are so much smaller; chosen once",
     )
     concurrency: ConcurrencyConfig = ConcurrencyConfig()
     reserved_concurrency: int | None = Field(

@@ -140,6 +140,9 @@ def _write_settings(folder: Path, port: int) -> None:
         "path.logs": str(folder),
         # A full disk of the developer is no reason to turn our indexes read-only.
         "cluster.routing.allocation.disk.threshold_enabled": False,
+        # Vectors compressed 32x that are mapped into memory are compared by native code, which this
+        # distribution lacks: the node ends with the first search.
+        "node.store.allow_mmap": False,
         # A delete with an external version would create a missing index, without its mapping.
         "action.auto_create_index": False,
     }

@@ -16,6 +16,7 @@ from functions.adapters.opensearch_index import OpenSearchIndex, search
 from functions.core.entry import Chunk, Entry, Hit, Tombstone
 from functions.core.identity import DocumentId
 from functions.core.ports import EntryRemoval, VectorIndex
+from functions.core.settings import VectorCompression
 from functions.index_setup.ensure import IndexSpec, ensure_index
 from local.aws_client import REGION
 from local.memory.index import MemoryIndex
@@ -42,7 +43,9 @@ class IndexEngine:
 
 
 @contextmanager
-def index_engine(request: pytest.FixtureRequest, engine: str) -> Iterator[IndexEngine]:
+def index_engine(
+    request: pytest.FixtureRequest, engine: str, compression: VectorCompression = "none"
+) -> Iterator[IndexEngine]:
     """Make an empty index with a few metadata fields."""
     if engine == "memory":
         memory = MemoryIndex(DIMENSIONS)
@@ -55,6 +58,7 @@ def index_engine(request: pytest.FixtureRequest, engine: str) -> Iterator[IndexE
         model="text-embedding-3-small",
         dimensions=DIMENSIONS,
         metadata={"language": "keyword", "year": "long", "public": "boolean"},
+        compression=compression,
     )
     ensure_index(spec, OpenSearchAdmin(http))
     # Sooner than each second, so that tests wait less; still only a refresh shows a write.

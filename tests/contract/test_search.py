@@ -7,6 +7,7 @@ import pytest
 
 from functions.core.entry import Entry, Hit, Tombstone
 from functions.core.identity import DocumentId
+from functions.core.settings import VectorCompression
 from tests.builders import NOW_MS
 from tests.contract.engines import real
 from tests.contract.index_engines import IndexEngine, entry, index_engine, tombstone, vector
@@ -135,3 +136,23 @@ def test_no_more_than_asked(engine: IndexEngine) -> None:
 def test_empty_index_finds_nothing(engine: IndexEngine) -> None:
     """R48: before the first document."""
     assert engine.search(EAST) == []
+
+
+@pytest.mark.engines
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("compression", ["none", "4x", "32x"])
+def test_compressed_vectors_are_found_filtered_and_given_back(
+    request: pytest.FixtureRequest, compression: VectorCompression
+) -> None:
+    """R18: in the same order; reuse gets the vectors that were paid, as they were."""
+    with index_engine(request, "opensearch", compression) as engine:
+        near = entry("near", vector(1, 0.1, 0, 0), metadata={"language": "de"})
+        far = entry("far", vector(-1, 0.2, 0, 0), metadata={"language": "de"})
+        fill(engine, far, near, entry("other", vector(1, 0, 0, 0)))
+
+        hits = engine.search(EAST, metadata={"language": "de"})
+
+        assert names(hits) == ["near", "far"]
+        assert [hit.score for hit in hits] == pytest.approx([0.9975, 0.0097], abs=0.01)
+        [held] = engine.index.read([near.entry_id]).values()
+        assert held.vectors["h0"] == pytest.approx(near.chunks[0].vector)

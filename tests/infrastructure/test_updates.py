@@ -79,6 +79,7 @@ def test_what_does_not_fit_the_deployed_stage_is_refused(updates: list[Update]) 
         "another model": "by index_setup",
         "other dimensions": "by index_setup",
         "other shards": "by index_setup",
+        "another compression": "by index_setup",
         "an older version of the domain": "by AWS",
         "the stage goes into a VPC, with the domain that the stack made": "by AWS",
     }

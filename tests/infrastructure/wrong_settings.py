@@ -152,6 +152,7 @@ VALUES: dict[str, list[Any]] = {
     f"{TARGET}.index": ["", "Articles", "_articles", "a b", "a/b", "x" * 201, "a*", 3],
     f"{TARGET}.shards": [0, 101, "3", None],
     f"{TARGET}.replicas": [-1, 11, "1"],
+    f"{TARGET}.compression": ["8x", 4, "", None],
     f"{TARGET}.concurrency": [
         {"high": 1}, {"high": 1001}, {"normal": "10"}, {"hihg": 10}, {"bulk": 2.5}, 10,
         {"high": 1000, "normal": 1000, "bulk": 1000, "delete": 1000}, {"normal": 980},
@@ -295,6 +296,8 @@ TOGETHER: list[Changes] = [
     ((f"{TARGET}.provider", "azure"), (f"{TARGET}.api_version", "2024-10-21")),
     ((f"{TARGET}.provider", "compatible"), (f"{TARGET}.base_url", "https://example.com"),
      (f"{TARGET}.model", "mine")),
+    ((f"{TARGET}.compression", "32x"), ("opensearch", {"domain": {"version": "OpenSearch_3.5"}})),
+    ((f"{TARGET}.compression", "4x"), ("opensearch", {"domain": {"version": "OpenSearch_2.15"}})),
     ((f"{SOURCE}.text", "{body}" + "x" * 4000),),
     ((f"{TARGET}.retry.types", {f"type-{n}": "patient" for n in range(40)}),),
 ]  # fmt: skip

@@ -44,7 +44,7 @@ def test_index_is_created_and_takes_entries(
     [(name, index)] = http.call("GET", spec.alias).items()
     assert name == f"{spec.alias}-1"
     assert index["aliases"] == {spec.alias: {"is_write_index": True}}
-    assert index["mappings"]["_meta"] == {"model": spec.model, "dimensions": 4}
+    assert index["mappings"]["_meta"] == spec.meta
     vector = index["mappings"]["properties"]["chunks"]["properties"]["vector"]
     assert (vector["dimension"], vector["method"]["engine"]) == (4, "lucene")
 
@@ -140,12 +140,18 @@ def test_every_metadata_type_is_known_to_the_index(
             "other: give the new model a target of its own, or another index name",
         ),
         (
+            {"compression": "4x"},
+            "index {alias} holds vectors with compression none, the target asks for 4x, and "
+            "OpenSearch cannot change it: set compression to none, or fill a second target with an "
+            "index of its own from the sources",
+        ),
+        (
             {"metadata": {"year": "keyword"}},
             "index {alias} has field metadata.year as long, the target asks for keyword: use "
             "another field name, or another index name",
         ),
     ],
-    ids=["dimensions", "model", "metadata type"],
+    ids=["dimensions", "model", "compression", "metadata type"],
 )
 def test_misfit_is_refused_and_nothing_changes(
     http: OpenSearchHttp,
@@ -163,6 +169,19 @@ def test_misfit_is_refused_and_nothing_changes(
 
     assert str(caught.value) == reason.format(alias=spec.alias)
     assert http.call("GET", spec.alias) == before
+
+
+def test_index_of_a_version_without_compression_has_whole_vectors(
+    admin: OpenSearchAdmin, spec: IndexSpec
+) -> None:
+    """R18: it fits a target without compression, and no other."""
+    older = index_body(spec)
+    del older["mappings"]["_meta"]["compression"]
+    admin.create(spec.index, older)
+
+    assert ensure_index(spec, admin) == "checked"
+    with pytest.raises(MisfitError, match="with compression none"):
+        ensure_index(replace(spec, compression="32x"), admin)
 
 
 def test_index_without_its_alias_is_refused(

@@ -13,6 +13,7 @@ SPEC = IndexSpec(
     metadata={"language": "keyword"},
     shards=3,
     replicas=2,
+    compression="4x",
 )
 
 
@@ -29,7 +30,11 @@ def test_index_has_the_shape_that_was_asked_for() -> None:
         "index": {"knn": True, "number_of_shards": 3, "number_of_replicas": 2}
     }
     assert body["aliases"] == {"articles": {"is_write_index": True}}
-    assert body["mappings"]["_meta"] == {"model": "text-embedding-3-large", "dimensions": 3072}
+    assert body["mappings"]["_meta"] == {
+        "model": "text-embedding-3-large",
+        "dimensions": 3072,
+        "compression": "4x",
+    }
 
 
 def test_nothing_grows_the_mapping_by_itself() -> None:
