@@ -1,6 +1,6 @@
 # A fresh machine needs Python 3.11+, make, git and a package index. The rest comes with `make setup`.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix build wheel synth deploy destroy bench mutants storm simulate docs transcript lock clean
+.PHONY: help setup demo test check fix build wheel synth diff deploy destroy bench mutants storm simulate docs transcript lock clean
 PY := .venv/bin/python
 CDK := $(PY) -m scripts.cdk
 ARGS ?=
@@ -36,7 +36,10 @@ wheel: build ## Build the wheel: the construct for your CDK app, and the command
 synth: setup ## Synthesize every stage of cdk.json and scan it: no credentials, no network
 	@$(CDK) synth --quiet --context placeholder_code=true && $(PY) -m scripts.scan
 
-deploy destroy: STAGE ?= dev
+diff deploy destroy: STAGE ?= dev
+
+diff: build ## Show what a deployment of one stage (STAGE=dev) would change, with your AWS credentials
+	@$(CDK) diff --context stage=$(STAGE) $(ARGS)
 
 deploy: build ## Deploy one stage (STAGE=dev) with your AWS credentials
 	@$(CDK) deploy --all --context stage=$(STAGE) $(ARGS)

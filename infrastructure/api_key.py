@@ -26,7 +26,10 @@ def api_key(scope: Construct, id_: str, *, target_name: str, config: StageConfig
     # The low-level resource, because the construct above it invents a value, and a wrong key is
     # harder to notice than a missing one.
     secret = secretsmanager.CfnSecret(
-        scope, id_, description=f"embedq: API key of the provider of target {target_name}"
+        scope,
+        id_,
+        description=f"embedq: API key of the provider of target {target_name}",
+        kms_key_id=config.encryption_key_arn,
     )
     secret.apply_removal_policy(removal_policy(config))
     return ApiKey(secret.ref, None, True)

@@ -6,6 +6,7 @@ from constructs import Construct
 
 from functions.core.names import FAILED_CHANGES_PREFIX, STASH_DAYS, STASH_PREFIX
 from infrastructure.config.stage import StageConfig
+from infrastructure.encryption import own_key
 from infrastructure.removal import removal_policy
 
 
@@ -16,10 +17,14 @@ class PrivateBucket(Construct):
         self, scope: Construct, id_: str, *, config: StageConfig, prefix: str, days: int
     ) -> None:
         super().__init__(scope, id_)
+        key = own_key(self, config)
         self.bucket = s3.Bucket(
             self,
             "Bucket",
-            encryption=s3.BucketEncryption.S3_MANAGED,
+            encryption=s3.BucketEncryption.KMS if key else s3.BucketEncryption.S3_MANAGED,
+            encryption_key=key,
+            # One call of KMS for many objects.
+            bucket_key_enabled=True if key else None,
             enforce_ssl=True,
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,

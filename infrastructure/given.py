@@ -7,6 +7,7 @@ from typing import Any
 from aws_cdk import Stack, Token
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sns as sns
 from constructs import Construct
@@ -24,11 +25,12 @@ SEVERITIES = ("warning", "critical")
 
 @dataclass(frozen=True)
 class Given:
-    """Tables by source, secrets by target, topics by severity, and the VPC of the functions."""
+    """Tables by source, secrets by target, topics by severity, the KMS key and the VPC."""
 
     tables: Mapping[str, dynamodb.ITable]
     api_keys: Mapping[str, secretsmanager.ISecret]
     topics: Mapping[str, sns.ITopic]
+    encryption_key: kms.IKey | None
     vpc: VpcConfig | None
 
     def checked(
@@ -46,7 +48,10 @@ class Given:
         except ConfigError as error:
             place = f"EmbeddingPipeline {pipeline.node.path}"
             raise ConfigError(error.mistakes, place=place) from None
-        return config
+        if self.encryption_key is None:
+            return config
+        # After the rules: its ARN may be known only once it is deployed.
+        return config.model_copy(update={"encryption_key_arn": self.encryption_key.key_arn})
 
     def _parsed(self, stage: str, settings: Mapping[str, Any]) -> StageConfig:
         if self.vpc is None:
@@ -85,6 +90,9 @@ class Given:
         tables = {name: one.table for name, one in config.sources.items()}
         secrets = {name: one.api_key_secret_arn for name, one in config.targets.items()}
         emails = {severity: getattr(config.alarm_emails, severity) for severity in SEVERITIES}
+        if self.encryption_key is not None and config.encryption_key_arn is not None:
+            wrong = "is given, and encryption_key_arn is set"
+            yield Mistake(("encryption_key",), wrong, "one of the two")
         yield from _misplaced("tables", self.tables, tables, "sources.{}.table")
         yield from _misplaced("api_keys", self.api_keys, secrets, "targets.{}.api_key_secret_arn")
         yield from _misplaced("alarm_topics", self.topics, emails, "alarm_emails.{}")

@@ -11,6 +11,7 @@ from aws_cdk import aws_iam as iam
 
 from functions.core.names import CONTROL_PREFIX, EVENT_SOURCE
 from infrastructure.api_key import ApiKey
+from infrastructure.encryption import via
 from infrastructure.names import bus_name
 from infrastructure.parts import Parts
 from infrastructure.sources import SourceTable
@@ -76,7 +77,7 @@ def _grant_enqueue(parts: Parts) -> None:
     role, stores = parts.enqueue.role, parts.stores
     tables = stores.tables.values()
     allow(role, READ_STREAM, [table.stream_arn for table in tables])
-    allow(role, DECRYPT, _keys(*tables), only=_via(role, "dynamodb"))
+    allow(role, DECRYPT, _keys(*tables), only=via(role, "dynamodb"))
     allow(role, SWAP_ROWS, [stores.ledger.table.table_arn])
     allow(role, READ_ITEM, [stores.ledger.table.table_arn], only=control_items(*parts.embeds))
     allow(role, SEND_TASKS, _queues(parts))
@@ -95,8 +96,8 @@ def _grant_embed(target: str, parts: Parts) -> None:
     allow(role, READ_AND_CHANGE_ITEM, [ledger], only=control_items(target))
     allow(role, PUT_EVENTS, _buses(parts), only=OWN_EVENTS)
     allow(role, READ_SECRET, [key.arn])
-    allow(role, DECRYPT, _keys(*tables), only=_via(role, "dynamodb"))
-    allow(role, DECRYPT, _keys(key), only=_via(role, "secretsmanager"))
+    allow(role, DECRYPT, _keys(*tables), only=via(role, "dynamodb"))
+    allow(role, DECRYPT, _keys(key), only=via(role, "secretsmanager"))
     allow(role, LIST_BUCKET, [stores.stash.bucket.bucket_arn])
     allow(role, READ_AND_WRITE_OBJECTS, [stores.stash.objects_arn])
     allow(role, READ_AND_WRITE_ENTRIES, _entries(parts, target))
@@ -168,14 +169,6 @@ def _buses(parts: Parts) -> list[str]:
 
 def _keys(*encrypted: SourceTable | ApiKey) -> list[str]:
     return [part.encryption_key_arn for part in encrypted if part.encryption_key_arn]
-
-
-def _via(role: iam.Role, service: str) -> dict[str, dict[str, Any]]:
-    """Limit the use of a key to calls that a service makes for the role.
-
-    https://docs.aws.amazon.com/kms/latest/developerguide/conditions-kms.html
-    """
-    return {"StringEquals": {"kms:ViaService": f"{service}.{Stack.of(role).region}.amazonaws.com"}}
 
 
 def allow(

@@ -8,6 +8,7 @@ from constructs import Construct, IDependable
 from functions.core.lane import RETENTION_DAYS, Lane, lanes_of, queue_name
 from functions.core.next_step import MAX_RECEIVES
 from infrastructure.config.stage import StageConfig
+from infrastructure.encryption import own_key
 from infrastructure.names import (
     dead_letter_queue_name,
     lane_queue_name,
@@ -30,6 +31,7 @@ class Lanes(Construct):
         self._target_name = target_name
         self._target = config.targets[target_name]
         self._removal = removal_policy(config)
+        self._key = own_key(self, config)
         wanted = lanes_of(config.sequential_sources_of(target_name))
         self.dead_letters = {
             fifo: self._dead_letters(
@@ -41,6 +43,10 @@ class Lanes(Construct):
         self.queues = {
             queue_name(lane, source): self._queue(lane, source) for lane, source in wanted
         }
+
+    @property
+    def _encryption(self) -> sqs.QueueEncryption:
+        return sqs.QueueEncryption.KMS if self._key else sqs.QueueEncryption.SQS_MANAGED
 
     @property
     def urls(self) -> dict[str, str]:
@@ -94,7 +100,8 @@ class Lanes(Construct):
             fifo_throughput_limit=sqs.FifoThroughputLimit.PER_MESSAGE_GROUP_ID if fast else None,
             visibility_timeout=Duration.seconds(self._target.visibility_seconds + window),
             retention_period=RETENTION,
-            encryption=sqs.QueueEncryption.SQS_MANAGED,
+            encryption=self._encryption,
+            encryption_master_key=self._key,
             enforce_ssl=True,
             # Above every policy's retries by visibility, so that only a task that is given up, or
             # kills its function again and again, reaches the DLQ.
@@ -110,7 +117,8 @@ class Lanes(Construct):
             queue_name=dead_letter_queue_name(self._stage, self._target_name, fifo=fifo),
             fifo=True if fifo else None,
             retention_period=RETENTION,
-            encryption=sqs.QueueEncryption.SQS_MANAGED,
+            encryption=self._encryption,
+            encryption_master_key=self._key,
             enforce_ssl=True,
             removal_policy=self._removal,
             redrive_allow_policy=sqs.RedriveAllowPolicy(

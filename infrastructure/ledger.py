@@ -5,6 +5,7 @@ from constructs import Construct
 
 from functions.core.names import OPEN_INDEX
 from infrastructure.config.stage import StageConfig
+from infrastructure.encryption import own_key, table_encryption
 from infrastructure.removal import removal_policy
 
 
@@ -13,12 +14,14 @@ class Ledger(Construct):
 
     def __init__(self, scope: Construct, id_: str, *, config: StageConfig) -> None:
         super().__init__(scope, id_)
+        key = own_key(self, config)
         self.table = dynamodb.Table(
             self,
             "Table",
             partition_key=_attribute("row_key", dynamodb.AttributeType.STRING),
             billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
-            encryption=dynamodb.TableEncryption.AWS_MANAGED,
+            encryption=table_encryption(key),
+            encryption_key=key,
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
                 point_in_time_recovery_enabled=True
             ),

@@ -8,6 +8,7 @@ from typing import Any
 from aws_cdk import Annotations
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sns as sns
@@ -16,6 +17,7 @@ from constructs import Construct
 from infrastructure.api_key import api_key
 from infrastructure.buckets import failed_changes, stash
 from infrastructure.config.stage import StageConfig
+from infrastructure.encryption import let_logs_use, own_key
 from infrastructure.environment import Environments
 from infrastructure.function_code import PACKAGED, assets, zips
 from infrastructure.function_table import FUNCTIONS, FunctionSpec
@@ -49,6 +51,7 @@ class EmbeddingPipeline(Construct):
         tables: Mapping[str, dynamodb.ITable] | None = None,
         api_keys: Mapping[str, secretsmanager.ISecret] | None = None,
         alarm_topics: Mapping[str, sns.ITopic] | None = None,
+        encryption_key: kms.IKey | None = None,
         vpc: ec2.IVpc | None = None,
         subnets: Sequence[ec2.ISubnet] | None = None,
         security_groups: Sequence[ec2.ISecurityGroup] | None = None,
@@ -56,7 +59,8 @@ class EmbeddingPipeline(Construct):
     ) -> None:
         """`settings` is what cdk.json says of a stage; what you made yourself goes by its name.
 
-        `tables` by source, `api_keys` by target, `alarm_topics` for warning and critical. In a
+        `tables` by source, `api_keys` by target, `alarm_topics` for warning and critical. What is
+        made here is under the `encryption_key`. In a
         `vpc` the functions are in its private subnets and in a security group made for them,
         unless others are named. `code` by function is the zips of the wheel if left out.
         """
@@ -65,9 +69,12 @@ class EmbeddingPipeline(Construct):
             tables=tables or {},
             api_keys=api_keys or {},
             topics=alarm_topics or {},
+            encryption_key=encryption_key,
             vpc=vpc_by_ids(self, vpc, subnets, security_groups) if vpc else None,
         )
         config = given.checked(self, stage, settings)
+        if encryption_key is not None:
+            let_logs_use(encryption_key)
         code = assets(zips(PACKAGED)) if code is None else code
         scopes = {name: Construct(self, pascal("target", name)) for name in config.targets}
         stores = self._stores(scopes, given, stage=stage, config=config, code=code)
@@ -91,10 +98,12 @@ class EmbeddingPipeline(Construct):
     ) -> Stores:
         ledger = Ledger(self, "Ledger", config=config)
         sources = Construct(self, "Sources")
+        key = own_key(sources, config)
         return Stores(
             ledger=ledger,
             tables={
-                name: given.table(name) or source_table(sources, pascal(name), source=source)
+                name: given.table(name)
+                or source_table(sources, pascal(name), source=source, key=key)
                 for name, source in config.sources.items()
             },
             lanes={

@@ -11,6 +11,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from infrastructure.config.stage import StageConfig
+from infrastructure.encryption import let_use, own_key
 from infrastructure.environment import telemetry_environment
 from infrastructure.function_table import FunctionSpec
 from infrastructure.names import role_name
@@ -38,7 +39,10 @@ class PythonFunction(Construct):
     ) -> None:
         super().__init__(scope, id_)
         self.spec = spec
-        logs_ = logs.LogGroup(self, "Logs", removal_policy=removal_policy(config))
+        key = own_key(self, config)
+        logs_ = logs.LogGroup(
+            self, "Logs", removal_policy=removal_policy(config), encryption_key=key
+        )
         set_retention(logs_, config)
         # A role of its own: the default one brings AWSLambdaBasicExecutionRole, which may write
         # to every log group of the account.
@@ -51,6 +55,8 @@ class PythonFunction(Construct):
             role_name=role_name(stage, role, Stack.of(self).region) if is_named else None,
         )
         logs_.grant_write(self.role)
+        if key is not None:
+            let_use(self.role, key)
         self.function = lambda_.Function(
             self,
             "Function",
@@ -63,6 +69,7 @@ class PythonFunction(Construct):
                 **environment,
                 **telemetry_environment(spec.folder, stage=stage, log_level=config.log_level),
             },
+            environment_encryption=key,
             timeout=Duration.seconds(spec.timeout_seconds),
             memory_size=spec.memory_mb,
             reserved_concurrent_executions=spec.reserved_concurrency,

@@ -11,6 +11,7 @@ from constructs import Construct
 
 from infrastructure.config.opensearch import DomainConfig
 from infrastructure.config.stage import StageConfig
+from infrastructure.encryption import own_key
 from infrastructure.function_table import FUNCTIONS
 from infrastructure.names import index_name, pascal, stack_name
 from infrastructure.network import Network, network_of
@@ -35,7 +36,10 @@ class SearchDomain(Construct):
         name = stack_name(stage)
         # Built from the name: a domain that refers to itself in its policy would be a circle.
         self.arn = Stack.of(self).format_arn(service="es", resource="domain", resource_name=name)
-        group = logs.LogGroup(self, "Logs", removal_policy=removal_policy(config))
+        key = own_key(self, config)
+        group = logs.LogGroup(
+            self, "Logs", removal_policy=removal_policy(config), encryption_key=key
+        )
         set_retention(group, config)
         # The low-level resource, because the construct above it brings a function of its own that
         # may change any domain. No access policy: what it allowed, it would allow beside the
@@ -51,7 +55,7 @@ class SearchDomain(Construct):
                 ebs_enabled=True, volume_type="gp3", volume_size=domain.volume_gb
             ),
             encryption_at_rest_options=opensearch.CfnDomain.EncryptionAtRestOptionsProperty(
-                enabled=True
+                enabled=True, kms_key_id=key.key_id if key else None
             ),
             node_to_node_encryption_options=(
                 opensearch.CfnDomain.NodeToNodeEncryptionOptionsProperty(enabled=True)

@@ -4,12 +4,14 @@ from dataclasses import dataclass
 
 from aws_cdk import RemovalPolicy
 from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from infrastructure.config.source import SourceConfig
 from infrastructure.config.stage import StageConfig
+from infrastructure.encryption import table_encryption
 from infrastructure.names import pascal
 from infrastructure.python_function import PythonFunction
 
@@ -30,7 +32,9 @@ class SourceTable:
     encryption_key_arn: str | None = None
 
 
-def source_table(scope: Construct, id_: str, *, source: SourceConfig) -> SourceTable:
+def source_table(
+    scope: Construct, id_: str, *, source: SourceConfig, key: kms.IKey | None
+) -> SourceTable:
     """Make the source's table, or take the existing one that the source names."""
     existing = source.table
     if existing is not None:
@@ -47,7 +51,8 @@ def source_table(scope: Construct, id_: str, *, source: SourceConfig) -> SourceT
         partition_key=keys[0],
         sort_key=keys[1] if len(keys) == 2 else None,
         billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
-        encryption=dynamodb.TableEncryption.AWS_MANAGED,
+        encryption=table_encryption(key),
+        encryption_key=key,
         point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
             point_in_time_recovery_enabled=True
         ),

@@ -51,6 +51,7 @@ VPC = {
     "security_groups": ["sg-0123456789abcdef0"],
     "endpoints": "exist",
 }
+KEY = f"arn:aws:kms:{_ACCOUNT}:key/0b0b2b6e-5a3c-4a3e-9b1f-000000000000"
 # The logical id that the table of this source has, which stands for its name here.
 MADE_TABLE = "SourcesArticles4A20AAFF"
 
@@ -347,6 +348,18 @@ CHANGES = (
         "the stage goes into a VPC, with an existing domain",
         (to("vpc", value=VPC),),
         "Functions go over one by one; runs that have begun end where they are.",
+        before=_SHARED_DOMAIN,
+    ),
+    Change(
+        "a KMS key of your own, with the domain that the stack made",
+        (to("encryption_key_arn", value=KEY),),
+        "Make another stage, or another domain and name it as an existing one.",
+    ),
+    Change(
+        "a KMS key of your own, with an existing domain",
+        (to("encryption_key_arn", value=KEY),),
+        "DynamoDB encrypts its tables anew. Messages, objects and log events that are there stay"
+        " under their old keys until they expire; a secret, until it is filled again.",
         before=_SHARED_DOMAIN,
     ),
     Change(

@@ -52,15 +52,15 @@ def _accounts(config: StageConfig) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def _arns(config: StageConfig) -> Iterator[tuple[tuple[str, ...], str]]:
+    found: list[tuple[tuple[str, ...], str | None]] = []
     for name, source in config.sources.items():
-        if source.table is not None:
-            yield ("sources", name, "table", "arn"), source.table.arn
-            if source.table.encryption_key_arn is not None:
-                path = ("sources", name, "table", "encryption_key_arn")
-                yield path, source.table.encryption_key_arn
+        for setting in ("arn", "encryption_key_arn"):
+            found.append(
+                (("sources", name, "table", setting), getattr(source.table, setting, None))
+            )
     for name, target in config.targets.items():
         for setting in ("api_key_secret_arn", "api_key_encryption_key_arn"):
-            if (arn := getattr(target, setting)) is not None:
-                yield ("targets", name, setting), arn
-    if config.opensearch.domain_arn is not None:
-        yield ("opensearch", "domain_arn"), config.opensearch.domain_arn
+            found.append((("targets", name, setting), getattr(target, setting)))
+    found.append((("encryption_key_arn",), config.encryption_key_arn))
+    found.append((("opensearch", "domain_arn"), config.opensearch.domain_arn))
+    return ((path, arn) for path, arn in found if arn is not None)

@@ -8,7 +8,7 @@ from functions.core.frozen import Frozen
 from functions.core.settings import Name
 from infrastructure.config.mistakes import ConfigError, Mistake
 from infrastructure.config.opensearch import OpenSearchConfig
-from infrastructure.config.source import SourceConfig
+from infrastructure.config.source import KeyArn, SourceConfig
 from infrastructure.config.target import TargetConfig
 from infrastructure.config.vpc import VpcConfig
 
@@ -50,6 +50,11 @@ class StageConfig(Frozen):
         None,
         description="{id, subnets, security_groups, endpoints, route_tables}; left out: the"
         " functions and a domain made here are in none",
+    )
+    encryption_key_arn: KeyArn | None = Field(
+        None,
+        description="arn:aws:kms:<region>:<account>:key/<id>, your own KMS key for all that the"
+        " stack makes; left out: keys of AWS",
     )
     removal: Literal["retain", "destroy"] = Field(
         "retain",

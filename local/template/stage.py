@@ -14,7 +14,10 @@ INDEX_PLACEHOLDER = "https://index.invalid"
 MODELS_PLACEHOLDER = "https://models.invalid"
 MODEL_TOKENS = 200
 # Of a stage: what is about AWS alone.
-ELSEWHERE = {"vpc": "network: left out here, the functions are processes of this machine"}
+ELSEWHERE = {
+    "vpc": "network: left out here, the functions are processes of this machine",
+    "encryption_key_arn": "encryption: left out here, files are as this machine keeps them",
+}
 # Of a target: what is about its own provider.
 PROVIDERS_OWN = ("api_key_secret_arn", "api_key_encryption_key_arn")
 

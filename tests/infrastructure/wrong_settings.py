@@ -53,6 +53,11 @@ VALUES: dict[str, list[Any]] = {
     ],
     "completion_events": ["no", 1, None, "true"],
     "stuck_hours": [0, -1, 721, "24", None, True],
+    "encryption_key_arn": [
+        "", "alias/mine", KEY.replace("key/", "alias/"), f"{KEY[:-4]}*", 3,
+        _REGION.format("kms").replace("aws:", "aws-cn:").replace("eu-west-1", "cn-north-1")
+        + "key/0b0b2b6e",
+    ],
     "account_concurrency": [0, 109, 100_001, "1000", None],
     "enabled": ["yes", 0, None],
     "remval": ["retain"],

@@ -8,7 +8,18 @@ from tests.repo.checkout import ROOT, files, texts
 
 BIN = Path(sys.executable).parent
 TARGETS = ["help", "setup", "demo", "test", "check", "fix", "build", "synth", "deploy", "destroy"]
-TARGETS += ["bench", "mutants", "storm", "simulate", "docs", "transcript", "wheel", "clean", "lock"]
+TARGETS += [
+    "diff",
+    "bench",
+    "mutants",
+    "storm",
+    "simulate",
+    "docs",
+    "transcript",
+    "wheel",
+    "clean",
+    "lock",
+]
 
 
 def make_targets() -> dict[str, str]:

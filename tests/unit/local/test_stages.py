@@ -58,8 +58,8 @@ def test_existing_table_is_made_under_its_name_with_its_key() -> None:
 
 
 def test_what_is_not_as_deployed_is_said_in_a_line_each() -> None:
-    """R53 R82: table, models, index, network and what is switched off."""
-    stage = {**OWN.read(), "vpc": {"subnets": ["subnet-1"]}}
+    """R53 R82: table, models, index, network, encryption and what is switched off."""
+    stage = {**OWN.read(), "vpc": {"subnets": ["subnet-1"]}, "encryption_key_arn": "arn:aws:kms:x"}
 
     assert list(changes_here(stage, MINILM)) == [
         "source messages: the table Messages.v2 is made here, empty and with the same key",
@@ -70,9 +70,10 @@ def test_what_is_not_as_deployed_is_said_in_a_line_each() -> None:
         "index: OpenSearch on this machine, not"
         " https://search-example-abcdefghijklmnopqrstuvwxyz.eu-west-1.es.amazonaws.com",
         "network: left out here, the functions are processes of this machine",
+        "encryption: left out here, files are as this machine keeps them",
         "enabled is false: here streams and lanes are read all the same",
     ]
-    assert "vpc" not in local_stage(stage, MINILM)
+    assert not {"vpc", "encryption_key_arn"} & local_stage(stage, MINILM).keys()
 
 
 def test_domain_that_the_stage_makes_is_one_node_here() -> None:
