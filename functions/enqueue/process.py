@@ -35,6 +35,15 @@ class Coalesced:
 
 
 @dataclass(frozen=True)
+class Wanted:
+    """A document that a target is to hold, by its last change."""
+
+    document: Coalesced
+    source: SourceSettings
+    target: TargetSettings
+
+
+@dataclass(frozen=True)
 class Enqueue:
     """The step with its dependencies."""
 
@@ -54,7 +63,7 @@ class Enqueue:
         plans = self._plan(wanted, trace_id)
         unsent = {task.row_key for task in self._send(plans.values())}
         lost = self._leave_to_sweep([plans[key][1] for key in unsent]) if unsent else set()
-        return [wanted[key][0].first_sequence_number for key in lost]
+        return [wanted[key].document.first_sequence_number for key in lost]
 
     def _leave_to_sweep(self, rows: Sequence[LedgerRow]) -> set[RowKey]:
         """Let the sweep send what a queue refused; return what the ledger refused, too.
@@ -87,41 +96,41 @@ class Enqueue:
         # A row that stands there already is the same record, delivered again.
         self.ledger.write(rows)
 
-    def _wanted(
-        self, documents: Sequence[Coalesced]
-    ) -> dict[RowKey, tuple[Coalesced, TargetSettings]]:
-        return {
-            row_key(name, document.last.source, document.last.document_id): (
-                document,
-                self.targets[name],
-            )
+    def _wanted(self, documents: Sequence[Coalesced]) -> dict[RowKey, Wanted]:
+        found = [
+            Wanted(document, source, self.targets[name])
             for document in documents
-            for name in self.sources[document.last.source].targets
+            for source in [self.sources[document.last.source]]
+            for name in source.targets
+        ]
+        return {
+            row_key(one.target.name, one.source.name, one.document.last.document_id): one
+            for one in found
         }
 
     def _plan(
-        self, wanted: Mapping[RowKey, tuple[Coalesced, TargetSettings]], trace_id: str
+        self, wanted: Mapping[RowKey, Wanted], trace_id: str
     ) -> dict[RowKey, tuple[Plan, LedgerRow]]:
         """Decide on each document, and write what is accepted; return the rows as they stand."""
 
         index_uuid = cache(self._index_uuid)
 
+        def plan(one: Wanted, row: LedgerRow | None) -> Plan:
+            return plan_change(
+                one.document.last,
+                row,
+                source=one.source,
+                target=one.target,
+                index_uuid=index_uuid(one.target.name) if row else None,
+                now_ms=self.clock(),
+                trace_id=trace_id,
+            )
+
         def decide(rows: Rows) -> dict[RowKey, Plan]:
-            return {
-                key: plan_change(
-                    wanted[key][0].last,
-                    row,
-                    source=self.sources[wanted[key][0].last.source],
-                    target=wanted[key][1],
-                    index_uuid=index_uuid(wanted[key][1].name) if row else None,
-                    now_ms=self.clock(),
-                    trace_id=trace_id,
-                )
-                for key, row in rows.items()
-            }
+            return {key: plan(wanted[key], row) for key, row in rows.items()}
 
         # A document that is new to the table is most likely new to the ledger: no read.
-        known = self.ledger.read(k for k, (doc, _) in wanted.items() if not doc.inserted)
+        known = self.ledger.read(k for k, one in wanted.items() if not one.document.inserted)
         rows: Rows = {**dict.fromkeys(wanted), **known}
         settled = {
             key: (plan, row)

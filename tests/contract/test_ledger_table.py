@@ -105,6 +105,8 @@ def test_write_that_meets_itself_has_won(table: LedgerTable) -> None:
     class Twice:
         """A client whose first answer is lost on the way."""
 
+        exceptions = table.client.exceptions
+
         def put_item(self, **request: Any) -> Any:
             table.client.put_item(**request)
             return table.client.put_item(**request)

@@ -217,7 +217,7 @@ class Killed(BaseException):
     ids=["standard", "capped at two minutes", "hidden for long"],
 )
 def test_document_that_kills_its_runs_takes_no_other_with_it(policy: RetrySettings) -> None:
-    """R10 R31: the nine others of its batch complete; it ends alone, with its reason.
+    """R10 R31 R34: the nine others of its batch complete; it ends alone, with its reason.
 
     Whatever the settings: two crashes are free, then each one spends an attempt.
     """

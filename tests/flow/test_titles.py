@@ -19,7 +19,7 @@ MANUAL = "\n\n".join(
 
 
 def test_late_chunk_is_found_by_its_title() -> None:
-    """R11 R48: without the title before each chunk all manuals are equally near."""
+    """R11 R16 R48: without the title before each chunk all manuals are equally near."""
     with ModelServer(MiniLmVectors()) as server:
         options = {"base_url": server.url, "dimensions": WIDTH, "chunk_tokens": 100}
         embedder = make_embedder(make_target(**options), lambda _: "no key needed here")

@@ -72,7 +72,7 @@ def test_each_lane_ends_in_the_dead_letters_of_its_own_kind(synthesized: Synthes
 
 
 def test_no_task_is_forgotten_before_fourteen_days(synthesized: Synthesized) -> None:
-    """R84: lanes and DLQs keep messages as long as SQS can, encrypted."""
+    """R46 R84: lanes and DLQs keep messages as long as SQS can, encrypted."""
     for queue in synthesized.queues().values():
         assert queue["MessageRetentionPeriod"] == FOURTEEN_DAYS
         assert queue["SqsManagedSseEnabled"] is True

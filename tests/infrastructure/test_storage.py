@@ -20,7 +20,7 @@ def ledger(synthesized: Synthesized) -> dict[str, Any]:
 def test_ledger_has_a_sparse_index_over_open_rows_and_forgets_by_itself(
     synthesized: Synthesized,
 ) -> None:
-    """R84: what the ledger adapter writes is what the table indexes and expires."""
+    """R46 R84: what the ledger adapter writes is what the table indexes and expires."""
     table = ledger(synthesized)
 
     assert table["KeySchema"] == [{"AttributeName": "row_key", "KeyType": "HASH"}]

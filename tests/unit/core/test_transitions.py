@@ -402,7 +402,7 @@ CLOSED = Progress(attempts=5, max_attempts=5, receive_count=2, last_attempt_ms=N
 def test_completed_row_has_no_rest_of_its_attempts(
     chunks_failed: int, status: Status, expires_at: int | None
 ) -> None:
-    """R27 R28: a whole one expires after thirty days, one that lacks chunks stays."""
+    """R27 R28 R46: a whole one expires after thirty days, one that lacks chunks stays."""
     indexed = IndexedContent(3, chunks_failed, 42, "new")
     removed = changed(FULL, operation=Operation.DELETE)
 

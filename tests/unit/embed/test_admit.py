@@ -155,7 +155,7 @@ def test_task_waits_for_the_round_of_its_quarantine() -> None:
 
 
 def test_document_that_crashes_every_run_is_given_up() -> None:
-    """R24 R31: it ends, with its reason, instead of crashing runs for ever."""
+    """R24 R31 R34: it ends, with its reason, instead of crashing runs for ever."""
     admission = check(in_work(quarantine=ALONE, attempts=2), receive_count=2)
 
     assert admission.verdict is Verdict.DEAD

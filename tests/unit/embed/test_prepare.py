@@ -58,7 +58,7 @@ def test_document_is_split_with_its_hashes() -> None:
 
 
 def test_prefixes_are_embedded_with_every_chunk_and_not_shown() -> None:
-    """R11: a late chunk is found by its title; one that begins with it has it once."""
+    """R11 R16: a late chunk is found by its title; one that begins with it has it once."""
     target = TARGET.model_copy(update={"document_prefix": "passage: "})
     text = "The title\n\n" + "\n\n".join(f"Paragraph {n} of many words. " * 5 for n in range(9))
     document = Document(text, "document", chunk_prefix="The title\n\n")
@@ -90,7 +90,7 @@ def test_text_of_signs_is_cut_by_its_bytes_with_its_prefix() -> None:
 
 @pytest.mark.parametrize("chunk_tokens", [16, 60, 400])
 def test_long_prefix_is_cut_to_half_a_chunk(chunk_tokens: int) -> None:
-    """R11: most of what is embedded is the text."""
+    """R11 R16: most of what is embedded is the text."""
     target = TARGET.model_copy(update={"chunk_tokens": chunk_tokens})
     document = Document("word " * 2000, "document", chunk_prefix="endless title " * 1000)
 

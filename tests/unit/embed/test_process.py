@@ -285,7 +285,7 @@ def test_run_without_time_parks_only_what_came_often() -> None:
 def test_tasks_of_a_crashed_run_are_worked_apart_step_by_step(
     before: Quarantine, requests: list[int]
 ) -> None:
-    """R24 R31: together at first, then one by one; no attempt is spent on either."""
+    """R24 R31 R34: together at first, then one by one; no attempt is spent on either."""
     batch = Batch(MemoryStash, "write", STORE_DOWN)
     pipeline = batch.pipeline
     messages = iter(pipeline.queues.receive("default/normal", 10))
@@ -312,7 +312,7 @@ def test_tasks_of_a_crashed_run_are_worked_apart_step_by_step(
 
 @pytest.mark.parametrize("seconds", [60.0, 120.0, 900.0])
 def test_crashed_run_is_noticed_thirty_seconds_after_its_end(seconds: float) -> None:
-    """R31 R32: in every lane; until then no other run gets its messages."""
+    """R31 R32 R34: in every lane; until then no other run gets its messages."""
     batch = Batch(MemoryIndex, "write", Killed())
     pipeline = batch.pipeline
     for one in batch.broken:

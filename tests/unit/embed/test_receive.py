@@ -65,7 +65,7 @@ def test_message_that_is_not_ours_goes_back_to_be_moved_by_sqs(body: str, reason
 
 
 def test_task_of_ours_is_parsed() -> None:
-    """R03: target and source are those of this function, and a clock may be a day ahead."""
+    """R04: target and source are those of this function, and a clock may be a day ahead."""
     task = make_task(version=NOW_MS + AHEAD_MS)
     message = make_message(task)
 

@@ -116,7 +116,7 @@ class CountingLedger(MemoryLedger):
 
 
 def test_ledger_is_asked_only_for_what_it_may_have() -> None:
-    """R08: an insert needs no read, and a batch that is sent needs one write."""
+    """R04: an insert needs no read, and a batch that is sent needs one write."""
     ledger = CountingLedger()
     enqueue = make_enqueue(MemoryQueues(MovableClock()), ledger)
 
@@ -126,7 +126,7 @@ def test_ledger_is_asked_only_for_what_it_may_have() -> None:
 
 
 def test_trace_of_a_change_is_on_its_task() -> None:
-    """R60: one id from the write to the entry; none where none is known."""
+    """R63: one id from the write to the entry; none where none is known."""
     enqueue = make_enqueue(MemoryQueues(MovableClock()), ledger := MemoryLedger())
 
     enqueue.process([change("a", 1)], trace_id="1-abc")
