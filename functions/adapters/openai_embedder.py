@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx2
 import numpy as np
@@ -15,6 +15,7 @@ import orjson
 from functions.adapters.bounded_http import BoundedTransport, TooLargeAnswerError
 from functions.adapters.openai_limits import LIMITS, sends_dimensions
 from functions.adapters.provider_headers import allowance, retry_after_seconds
+from functions.core.entry import Vector
 from functions.core.failure import (
     Failure,
     FailureError,
@@ -24,9 +25,6 @@ from functions.core.failure import (
 )
 from functions.core.ports import HARMLESS, Allowance, Embedded
 from functions.core.settings import TargetSettings
-
-if TYPE_CHECKING:
-    from functions.core.entry import Vector
 
 # 429 that is no throttling.
 NO_WAITING_HELPS = frozenset({"insufficient_quota", "billing_not_active"})
@@ -196,7 +194,7 @@ def _result(item: dict[str, Any], dimensions: int) -> "Vector | Failure":
     return vector
 
 
-def _vector(embedding: str | list[float]) -> "Vector":
+def _vector(embedding: str | list[float]) -> Vector:
     # Some compatible providers ignore the asked format.
     if isinstance(embedding, str):
         return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4")

@@ -1,7 +1,7 @@
 """The k-NN index: entries written in bulk under external versions, read back, and searched."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import orjson
@@ -9,13 +9,10 @@ import orjson
 from functions.adapters.opensearch_http import IndexCalls, segment
 from functions.adapters.opensearch_removal import NO_INDEX, OpenSearchRemoval
 from functions.core.batches import batches, batches_by_size
-from functions.core.entry import Entry, Hit, StoredEntry, Tombstone, WriteResult, Written
+from functions.core.entry import Entry, Hit, StoredEntry, Tombstone, Vector, WriteResult, Written
 from functions.core.entry_shape import REUSE_FIELDS, body, hit, nearest, stored
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import EntryId
-
-if TYPE_CHECKING:
-    from functions.core.entry import Vector
 
 # OpenSearch Service takes 10 MiB on small instances.
 MAX_BODY_BYTES = 8_000_000
@@ -62,7 +59,7 @@ class OpenSearchIndex(OpenSearchRemoval):
 def search(
     http: IndexCalls,
     alias: str,
-    vector: "Vector",
+    vector: Vector,
     *,
     most: int = 10,
     metadata: Mapping[str, Any] | None = None,
@@ -88,7 +85,7 @@ def _lines(entry: Entry | Tombstone) -> bytes:
     return orjson.dumps({"index": action}) + b"\n" + content + b"\n"
 
 
-def _vector(numbers: list[float]) -> "Vector":
+def _vector(numbers: list[float]) -> Vector:
     return np.asarray(numbers, dtype=np.float32)
 
 

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from functions.adapters.store_errors import store_failures
+from functions.core.entry import Vector
 from functions.core.identity import RowKey, digest
 from functions.core.names import STASH_PREFIX
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
-
-    from functions.core.entry import Vector
 
 
 class S3Stash:
@@ -23,7 +22,7 @@ class S3Stash:
         self._client = client
         self._bucket = bucket
 
-    def read(self, key: RowKey) -> Mapping[str, "Vector"]:
+    def read(self, key: RowKey) -> Mapping[str, Vector]:
         with store_failures("reading the stash"):
             try:
                 answer = self._client.get_object(Bucket=self._bucket, Key=_name(key))
@@ -31,7 +30,7 @@ class S3Stash:
                 return {}
             return _unpack(answer["Body"].read())
 
-    def write(self, key: RowKey, vectors: Mapping[str, "Vector"]) -> None:
+    def write(self, key: RowKey, vectors: Mapping[str, Vector]) -> None:
         """Keep paid vectors of a row for its next attempt, beside those kept before."""
         sizes = {vector.size for vector in vectors.values()}
         # Those of other dimensions are of a former model.
@@ -45,12 +44,12 @@ def _name(key: RowKey) -> str:
     return f"{STASH_PREFIX}{digest(key)}"
 
 
-def _pack(vectors: Mapping[str, "Vector"]) -> bytes:
+def _pack(vectors: Mapping[str, Vector]) -> bytes:
     numbers = np.stack(list(vectors.values())).astype("<f4")
     return json.dumps(list(vectors)).encode() + b"\n" + numbers.tobytes()
 
 
-def _unpack(body: bytes) -> dict[str, "Vector"]:
+def _unpack(body: bytes) -> dict[str, Vector]:
     head, _, numbers = body.partition(b"\n")
     try:
         hashes = json.loads(head)

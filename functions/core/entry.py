@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from functions.core.failure import Failure
 from functions.core.identity import DocumentId, EntryId, entry_id
@@ -11,7 +11,8 @@ from functions.core.identity import DocumentId, EntryId, entry_id
 if TYPE_CHECKING:
     import numpy as np
 
-    Vector = np.ndarray[Any, np.dtype[np.float32]]
+# Spelled as a string: sweep and breaker run without numpy.
+Vector: TypeAlias = "np.ndarray[Any, np.dtype[np.float32]]"
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Chunk:
 
     text: str
     hash: str
-    vector: "Vector"
+    vector: Vector
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class StoredEntry:
     deleted: bool
     content_hash: str | None
     reason: str | None = None
-    vectors: Mapping[str, "Vector"] = field(default_factory=dict)  # by chunk hash
+    vectors: Mapping[str, Vector] = field(default_factory=dict)  # by chunk hash
     chunks: int = 0
     chunks_failed: int = 0
 

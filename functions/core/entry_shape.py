@@ -4,13 +4,10 @@ Every field name of the index stands in this module and nowhere else.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from functions.core.entry import Entry, Hit, StoredEntry, Tombstone
+from functions.core.entry import Entry, Hit, StoredEntry, Tombstone, Vector
 from functions.core.settings import MetadataType, VectorCompression
-
-if TYPE_CHECKING:
-    from functions.core.entry import Vector
 
 # A longer term than 32,766 bytes is refused: such a value is kept, but not filtered by.
 KEYWORD_CHARACTERS = 8000
@@ -90,7 +87,7 @@ def body(entry: Entry | Tombstone) -> dict[str, Any]:
 
 
 def stored(
-    doc: Mapping[str, Any], to_vector: Callable[[list[float]], "Vector"] | None = None
+    doc: Mapping[str, Any], to_vector: Callable[[list[float]], Vector] | None = None
 ) -> StoredEntry:
     """Read an entry back; what was not asked for is as if it were absent."""
     source = doc["_source"]
@@ -115,7 +112,7 @@ def live(source: str | None = None, metadata: Mapping[str, Any] | None = None) -
     return {"bool": {"filter": terms}}
 
 
-def nearest(vector: "Vector", *, most: int, metadata: Mapping[str, Any]) -> dict[str, Any]:
+def nearest(vector: Vector, *, most: int, metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Ask for the documents with the nearest chunks."""
     knn = {
         "vector": [float(number) for number in vector],

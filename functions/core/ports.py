@@ -2,21 +2,18 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NewType, Protocol
+from typing import Any, NewType, Protocol
 
 from functions.core.announcement import EventDetail
 from functions.core.breaker import Breaker
 from functions.core.control import Control, Cooldown
-from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult
+from functions.core.entry import Entry, StoredEntry, Tombstone, Vector, WriteResult
 from functions.core.failure import Failure, FailureError, FailureKind, Part
 from functions.core.identity import EntryId, ItemKey, RowKey
 from functions.core.lane import Lane
 from functions.core.ledger_row import Group, LedgerRow, Status
 from functions.core.settings import SourceSettings
 from functions.core.task import Task
-
-if TYPE_CHECKING:
-    from functions.core.entry import Vector
 
 Clock = Callable[[], int]  # milliseconds since the epoch
 Cursor = NewType("Cursor", str)  # a place in the sparse index, understood by its ledger alone
@@ -63,7 +60,7 @@ class Embedded:
     allowance: Allowance = Allowance()
 
     @property
-    def vectors(self) -> list["Vector"]:
+    def vectors(self) -> list[Vector]:
         """Return the vectors; raise the failure of a text that has none."""
         for result in self.results:
             if isinstance(result, Failure):
@@ -198,10 +195,10 @@ class VectorIndex(Protocol):
 
 
 class Stash(Protocol):
-    def read(self, key: RowKey) -> Mapping[str, "Vector"]:
+    def read(self, key: RowKey) -> Mapping[str, Vector]:
         """Return the vectors that wait for a row, by chunk hash."""
 
-    def write(self, key: RowKey, vectors: Mapping[str, "Vector"]) -> None:
+    def write(self, key: RowKey, vectors: Mapping[str, Vector]) -> None:
         """Keep paid vectors of a row for its next attempt."""
 
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from functions.core.entry import Chunk, Entry
+from functions.core.entry import Chunk, Entry, Vector
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import RowKey
 from functions.core.ledger_row import LedgerRow
@@ -17,10 +16,6 @@ from functions.embed.packing import Past, Piece
 from functions.embed.run_time import RunTime
 from functions.embed.vectorize import Buying, Vectors, vectorize
 
-if TYPE_CHECKING:
-    from functions.core.entry import Vector
-
-
 # After so many provider errors and timeouts a document is asked for in requests of its own: if it
 # is the cause, the others pass, and if another one is, it passes.
 ISOLATED_AFTER = 2
@@ -31,7 +26,7 @@ class Paid:
     """A document with a vector for each chunk that can have one, and what this run paid."""
 
     prepared: Prepared
-    vectors: Mapping[str, "Vector"]
+    vectors: Mapping[str, Vector]
     tokens: int
 
     def entry(self, *, now_ms: int) -> Entry:
@@ -119,7 +114,7 @@ class Payment:
         self.telemetry.count("ChunksPaid", len(bought.paid))
         self.telemetry.count("ChunksReused", sum(len(p.hashes) for p in load) - len(pieces))
 
-    def keep(self, prepared: Prepared, vectors: Mapping[str, "Vector"]) -> bool:
+    def keep(self, prepared: Prepared, vectors: Mapping[str, Vector]) -> bool:
         """Stash what was paid for a document that did not make it into the index."""
         mine = _mine(prepared, vectors)
         if not mine:
@@ -132,7 +127,7 @@ class Payment:
             return False
         return True
 
-    def _known(self, load: Sequence[Prepared]) -> dict[RowKey, dict[str, "Vector"]]:
+    def _known(self, load: Sequence[Prepared]) -> dict[RowKey, dict[str, Vector]]:
         stored = self.index.read([prepared.job.entry_id for prepared in load])
         known: dict[RowKey, dict[str, Vector]] = {}
         for prepared in load:
@@ -143,7 +138,7 @@ class Payment:
             }
         return known
 
-    def _stashed(self, prepared: Prepared) -> Mapping[str, "Vector"]:
+    def _stashed(self, prepared: Prepared) -> Mapping[str, Vector]:
         if not prepared.job.row.stashed:
             return {}
         try:
@@ -153,7 +148,7 @@ class Payment:
             return {}
 
     def _missing(
-        self, load: Sequence[Prepared], known: Mapping[RowKey, Mapping[str, "Vector"]]
+        self, load: Sequence[Prepared], known: Mapping[RowKey, Mapping[str, Vector]]
     ) -> list[Piece]:
         """List each chunk that has no vector once, however many documents share it."""
         texts: dict[str, tuple[str, int]] = {}
@@ -184,7 +179,7 @@ def _past(row: LedgerRow) -> Past:
     )
 
 
-def _mine(prepared: Prepared, vectors: Mapping[str, "Vector"]) -> dict[str, "Vector"]:
+def _mine(prepared: Prepared, vectors: Mapping[str, Vector]) -> dict[str, Vector]:
     return {digest: vectors[digest] for digest in prepared.hashes if digest in vectors}
 
 

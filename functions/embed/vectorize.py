@@ -5,8 +5,8 @@ No document is judged before the provider has answered for another text in the s
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
+from functions.core.entry import Vector
 from functions.core.failure import (
     Failure,
     FailureError,
@@ -19,9 +19,6 @@ from functions.core.ports import HARMLESS, Embedder
 from functions.embed.ending import NO_TIME
 from functions.embed.packing import Piece, halves, pack
 from functions.embed.run_time import RunTime
-
-if TYPE_CHECKING:
-    from functions.core.entry import Vector
 
 REFUSALS = (RefusedRequestError, TooLargeRequestError)
 # So many chunks of a document failed, and none passed: the whole document is rejected.
@@ -75,7 +72,7 @@ class Outcome:
 class Vectors:
     """What was paid and what failed, by piece hash; a piece in neither was never asked for."""
 
-    paid: Mapping[str, "Vector"]
+    paid: Mapping[str, Vector]
     failed: Mapping[str, Failure]
     tokens: Mapping[str, int]
     requests: int

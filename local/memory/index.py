@@ -1,19 +1,15 @@
 """Vectors in memory: a hashing embedder, and a k-NN index with versions and exact search."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from functions.core.entry import Entry, Hit, StoredEntry, Tombstone, WriteResult, Written
+from functions.core.entry import Entry, Hit, StoredEntry, Tombstone, Vector, WriteResult, Written
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import EntryId
 from functions.core.ports import Embedded, ProviderLimits
 from local.provider.vectors import HashedVectors
-
-if TYPE_CHECKING:
-    from functions.core.entry import Vector
-
 
 MISSING = Failure(FailureKind.CONFIGURATION, "OpenSearch has no index behind the alias")
 
@@ -52,7 +48,7 @@ class MemoryIndex:
         return [name for name, version in tombstones.items() if self._remove(name, version)]
 
     def search(
-        self, vector: "Vector", *, most: int = 10, metadata: Mapping[str, Any] | None = None
+        self, vector: Vector, *, most: int = 10, metadata: Mapping[str, Any] | None = None
     ) -> list[Hit]:
         """Return the nearest documents by exact cosine, best first."""
         wanted = (metadata or {}).items()
@@ -86,7 +82,7 @@ class MemoryIndex:
         self.entries[entry.entry_id] = entry
         return Written.WRITTEN
 
-    def _takes(self, vector: "Vector") -> bool:
+    def _takes(self, vector: Vector) -> bool:
         # The cosine of a zero vector is not defined.
         return vector.shape == (self._dimensions,) and bool(vector.any())
 
@@ -114,7 +110,7 @@ def _stored(entry: Entry | Tombstone) -> StoredEntry:
     )
 
 
-def _hit(entry: Entry, vector: "Vector") -> Hit:
+def _hit(entry: Entry, vector: Vector) -> Hit:
     scores = [float(chunk.vector @ vector) / _norms(chunk.vector, vector) for chunk in entry.chunks]
     best = max(range(len(scores)), key=scores.__getitem__)
     return Hit(
@@ -132,7 +128,7 @@ def _holds(held: object, value: object) -> bool:
     return value in held if isinstance(held, list) else held == value
 
 
-def _norms(one: "Vector", other: "Vector") -> float:
+def _norms(one: Vector, other: Vector) -> float:
     return float(np.linalg.norm(one) * np.linalg.norm(other)) or 1.0
 
 

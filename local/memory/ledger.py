@@ -2,14 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from functions.core.entry import Vector
 from functions.core.identity import RowKey
 from functions.core.ledger_row import Group, LedgerRow
 from functions.core.ports import START, Cursor, Listed, Swapped
-
-if TYPE_CHECKING:
-    from functions.core.entry import Vector
 
 
 class MemoryLedger:
@@ -77,8 +74,8 @@ class MemoryStash:
     def __init__(self) -> None:
         self._kept: dict[RowKey, dict[str, Vector]] = {}
 
-    def read(self, key: RowKey) -> Mapping[str, "Vector"]:
+    def read(self, key: RowKey) -> Mapping[str, Vector]:
         return dict(self._kept.get(key, {}))
 
-    def write(self, key: RowKey, vectors: Mapping[str, "Vector"]) -> None:
+    def write(self, key: RowKey, vectors: Mapping[str, Vector]) -> None:
         self._kept.setdefault(key, {}).update(vectors)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 from uuid import uuid4
 
 import numpy as np
@@ -13,7 +13,7 @@ import pytest
 from functions.adapters.opensearch_admin import OpenSearchAdmin
 from functions.adapters.opensearch_http import OpenSearchHttp
 from functions.adapters.opensearch_index import OpenSearchIndex, search
-from functions.core.entry import Chunk, Entry, Hit, Tombstone
+from functions.core.entry import Chunk, Entry, Hit, Tombstone, Vector
 from functions.core.identity import DocumentId
 from functions.core.ports import EntryRemoval, VectorIndex
 from functions.core.settings import VectorCompression
@@ -22,9 +22,6 @@ from local.aws_client import REGION
 from local.memory.index import MemoryIndex
 from tests.builders import NOW_MS
 from tests.contract.engines import engine_url
-
-if TYPE_CHECKING:
-    from functions.core.entry import Vector
 
 DIMENSIONS = 4
 
@@ -81,11 +78,11 @@ def _forget(http: OpenSearchHttp, alias: str) -> None:
         http.call("POST", f"{alias}/{action}")
 
 
-def vector(*numbers: float) -> "Vector":
+def vector(*numbers: float) -> Vector:
     return np.array(numbers, dtype=np.float32)
 
 
-def entry(name: str, *vectors: "Vector", version: int = NOW_MS, **changes: Any) -> Entry:
+def entry(name: str, *vectors: Vector, version: int = NOW_MS, **changes: Any) -> Entry:
     """Make an entry with one chunk per vector; their texts are t0, t1, ..."""
     chunks = [
         Chunk(f"t{number}", f"h{number}", one)

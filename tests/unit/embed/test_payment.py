@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
 from functions.core.document import Document
-from functions.core.entry import Chunk, Entry
+from functions.core.entry import Chunk, Entry, Vector
 from functions.core.failure import Failure, FailureError, FailureKind, RefusedRequestError
 from functions.core.identity import DocumentId, RowKey
 from functions.core.ledger_row import ErrorRecord
@@ -21,9 +21,6 @@ from local.memory.ledger import MemoryStash
 from local.memory.runtime import MemoryTelemetry
 from tests.builders import NOW_MS, changed, make_message, make_row, make_target, make_task
 from tests.fake_embedder import REFUSED, FakeEmbedder
-
-if TYPE_CHECKING:
-    from functions.core.entry import Vector
 
 DOWN = Failure(FailureKind.PROVIDER_ERROR, "503")
 TIME = RunTime(lambda: 100.0, 120.0)
@@ -69,7 +66,7 @@ def indexed(name: str, *texts: str) -> Entry:
     return Entry("articles", DocumentId(name), 1, "old", "article", {}, chunks, NOW_MS)
 
 
-def vector(first: float) -> "Vector":
+def vector(first: float) -> Vector:
     return np.array([first, *[1.0] * 15], dtype=np.float32)
 
 
@@ -244,10 +241,10 @@ def test_stash_that_is_down_only_costs_money() -> None:
     """R13: reading and writing are logged, and the document goes on."""
 
     class Broken(MemoryStash):
-        def read(self, key: RowKey) -> Mapping[str, "Vector"]:
+        def read(self, key: RowKey) -> Mapping[str, Vector]:
             raise FailureError(Failure(FailureKind.STORE_UNAVAILABLE, f"reading {key}"))
 
-        def write(self, key: RowKey, vectors: Mapping[str, "Vector"]) -> None:
+        def write(self, key: RowKey, vectors: Mapping[str, Vector]) -> None:
             raise FailureError(Failure(FailureKind.STORE_UNAVAILABLE, f"{key} {len(vectors)}"))
 
     till = Till(stash=Broken())
