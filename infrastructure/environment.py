@@ -19,6 +19,7 @@ from functions.core.settings import (
     SweepSettings,
     TargetSettings,
 )
+from infrastructure.config.budget import usd_per_million_tokens
 from infrastructure.config.source import SourceConfig
 from infrastructure.config.stage import StageConfig
 from infrastructure.config.target import TargetConfig
@@ -114,12 +115,14 @@ def source_settings(name: str, source: SourceConfig, *, table: str) -> SourceSet
 
 def target_settings(name: str, target: TargetConfig, *, index: str, workers: int) -> TargetSettings:
     """Derive what the functions read of a target."""
-    own = {
+    own: dict[str, Any] = {
         "name": name,
         "dimensions": target.vector_dimensions,
         "index": index,
         "workers": workers,
     }
+    if target.budget is not None:
+        own["usd_per_million_tokens"] = usd_per_million_tokens(target)
     return TargetSettings.model_validate({**_shared(target, TargetSettings), **own})
 
 

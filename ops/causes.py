@@ -24,6 +24,7 @@ REMEDIES = {
     FailureKind.EVENT_REFUSED: "look at the event bus and its policy, then requeue",
     FailureKind.NO_TIME: "make the document smaller, or raise the timeout of embed, then requeue",
     FailureKind.RESOURCE: "make the document smaller, or give embed more memory, then requeue",
+    FailureKind.BUDGET: "see `embedq budget`, and raise it or wait: they are sent again then",
     FailureKind.PAUSED: "see `embedq breakers`, and requeue when the target works again",
     FailureKind.UNKNOWN: "look at `embedq timeline` and the logs, report the defect, then requeue",
 }

@@ -10,6 +10,7 @@ from embedq import __version__
 from ops import (
     actions,
     breakers,
+    budgets,
     dead_changes,
     dead_export,
     dead_letters,
@@ -48,6 +49,7 @@ NOUNS = (
     dead_export.NOUN,
     dead_changes.NOUN,
     breakers.NOUN,
+    budgets.NOUN,
     forgetting.NOUN,
     SHELL,
 )

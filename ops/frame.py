@@ -61,9 +61,15 @@ class Command(click.Command):
 class Noun:
     """The commands about one thing, under one heading of the help."""
 
-    def __init__(self, heading: str, *, group: str | None = None, summary: str = "") -> None:
-        """`group` puts the commands behind one word, as in `embedq dead list`."""
+    def __init__(
+        self, heading: str, *, group: str | None = None, summary: str = "", default: str = ""
+    ) -> None:
+        """`group` puts the commands behind one word, as in `embedq dead list`.
+
+        `default` is the command of the word alone.
+        """
         self.heading = heading
+        self.default = default
         self.group = group
         self.summary = summary
         self.commands: list[click.Command] = []
@@ -152,8 +158,16 @@ class Noun:
 class _Group(click.Group):
     """Commands behind one word, in the order in which they were registered."""
 
-    def __init__(self, name: str | None, **settings: Any) -> None:
-        super().__init__(name, no_args_is_help=True, **settings)
+    def __init__(self, name: str | None, *, default: str, **settings: Any) -> None:
+        super().__init__(name, no_args_is_help=not default, **settings)
+        self._default = default
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Let the word alone, or with options, mean its default command."""
+        is_bare = not args or args[0].startswith("-")
+        if self._default and is_bare and not set(args) & set(ctx.help_option_names):
+            args = [self._default, *args]
+        return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx
@@ -182,7 +196,8 @@ class Root(click.Group):
             for command in noun.commands:
                 known.add_command(command)
             return []
-        return [_Group(noun.group, commands=noun.commands, help=noun.summary)]
+        help_ = noun.summary
+        return [_Group(noun.group, default=noun.default, commands=noun.commands, help=help_)]
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples after the summary."""

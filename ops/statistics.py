@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from ops.deployment import Deployment
 
 NOUN = Noun("State")
-LISTED = (Group.OPEN, Group.PARKED, Group.HEALING, Group.FAILED)
-OPEN = ("pending", "processing", "parked", "healing")
+LISTED = (Group.OPEN, Group.PARKED, Group.OVER_BUDGET, Group.HEALING, Group.FAILED)
+OPEN = ("pending", "processing", "parked", "over_budget", "healing")
 # What each line counts, in the order in which a document passes them.
 LABELS = {
     "pending": "in a lane",
     "processing": "being worked on",
     "parked": "waiting for the next attempt",
+    "over_budget": "waiting until the target may spend again: embedq budget",
     "healing": "failed for now, tried again on a schedule",
     "failed": "a person is needed: embedq dead list",
     "partial": "searchable without some chunks",

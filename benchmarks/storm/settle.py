@@ -14,7 +14,7 @@ LOOK_SECONDS = 2.0
 SAY_SECONDS = 10.0
 # Lanes and index are read one after the other: only a state that lasts is believed.
 QUIET_LOOKS = 3
-OPEN_GROUPS = (Group.OPEN, Group.PARKED, Group.HEALING)
+OPEN_GROUPS = (Group.OPEN, Group.PARKED, Group.OVER_BUDGET, Group.HEALING)
 
 
 class NotSettledError(Exception):

@@ -9,3 +9,5 @@ CLIENT_CONFIG = Config(
     retries={"mode": "standard", "total_max_attempts": 3},
     max_pool_connections=20,
 )
+# For an addition to a number: repeated after an answer that was lost, it would be added twice.
+ONCE_CONFIG = CLIENT_CONFIG.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))

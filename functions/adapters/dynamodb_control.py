@@ -7,6 +7,7 @@ A cooldown, from the first 429 to the request that passes:
     |--- until_ms ----->|-- its request->|--- until_ms ---->|-- passes --->|
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from functions.adapters.dynamodb_values import from_dynamodb, to_dynamodb
 from functions.adapters.store_errors import store_failures
 from functions.core.breaker import Breaker
+from functions.core.budget import Caps, Cost, Raised, Spent
 from functions.core.control import Control, Cooldown
 from functions.core.failure import Failure, FailureError, FailureKind, Part
 from functions.core.names import CONTROL_PREFIX
@@ -30,6 +32,7 @@ STATE = tuple(field.name for field in fields(Breaker) if field.name not in COUNT
 IDENTITY = ("state", "since_ms", "due_ms")
 INDEX_UUID = "index_uuid"
 COOLDOWN = tuple(f"cooldown_{field.name}" for field in fields(Cooldown))
+RAISED = tuple(field.name for field in fields(Raised))
 
 NO_COOLDOWN = "attribute_not_exists(cooldown_throttles)"
 SAME_THROTTLES = "cooldown_throttles = :after"
@@ -38,12 +41,24 @@ COOLDOWN_IS_OVER = "cooldown_until_ms <= :now"
 NO_CLAIM = "attribute_not_exists(cooldown_claimed_until_ms)"
 CLAIM_IS_OVER = "cooldown_claimed_until_ms <= :now"
 
+# Names of days and months are in the order of their text.
+IS_NEW_MONTH = "(attribute_not_exists(spent_month) OR spent_month < :month)"
+IS_NEW_DAY = "spent_month >= :month AND spent_day < :day"
+IS_CURRENT = "spent_month >= :month AND spent_day >= :day"
+IS_SAME_MONTH = "spent_month = :month"
+IS_SAME = f"{IS_SAME_MONTH} AND spent_day = :day"
+ADD_BOTH = "ADD spent_tokens :tokens, spent_nanousd :nanousd"
+
 
 class DynamoDbControl:
     """One item per target; it has no shard, so the index of open rows never lists it."""
 
-    def __init__(self, client: "DynamoDBClient", table: str) -> None:
+    def __init__(
+        self, client: "DynamoDBClient", table: str, *, once: "DynamoDBClient | None" = None
+    ) -> None:
+        """`once` repeats no call: what is given back twice would be spent twice."""
         self._client = client
+        self._once = once or client
         self._table = table
 
     def read(self, target: str) -> Control:
@@ -105,18 +120,79 @@ class DynamoDbControl:
     def warm(self, target: str, *, after: int) -> None:
         self._update(target, f"REMOVE {', '.join(COOLDOWN)}", SAME_THROTTLES, {":after": after})
 
+    def reserve(
+        self, target: str, before: Spent, cost: Cost, caps: Caps, *, now_ms: int
+    ) -> Spent | None:
+        today = Spent().at(now_ms)
+        if not caps.allow(today.plus(cost)):
+            return None
+        values: dict[str, Any] = {
+            ":day": today.day,
+            ":month": today.month,
+            ":tokens": cost.tokens,
+            ":nanousd": cost.nanousd,
+        }
+        has_tokens, has_dollars = "", ""
+        if caps.tokens is not None:
+            has_tokens = " AND spent_tokens <= :tokens_room"
+            values[":tokens_room"] = caps.tokens - cost.tokens
+        if caps.nanousd is not None:
+            has_dollars = " AND spent_nanousd <= :nanousd_room"
+            values[":nanousd_room"] = caps.nanousd - cost.nanousd
+        new_day = "SET spent_day = :day, spent_tokens = :tokens"
+        changes = [(ADD_BOTH, IS_CURRENT + has_tokens + has_dollars)]
+        if before.at(now_ms) != before:
+            # Another worker may begin it meanwhile: then it is an ordinary addition.
+            changes = [
+                (f"{new_day}, spent_month = :month, spent_nanousd = :nanousd", IS_NEW_MONTH),
+                (f"{new_day} ADD spent_nanousd :nanousd", IS_NEW_DAY + has_dollars),
+                *changes,
+            ]
+        for change, condition in changes:
+            stored = self._update(target, change, condition, _used(values, f"{change} {condition}"))
+            if stored is not None:
+                return stored.spent
+        return None
+
+    def settle(self, target: str, reserved: Spent, change: Cost) -> None:
+        values = {
+            ":day": reserved.day,
+            ":month": reserved.month,
+            ":tokens": change.tokens,
+            ":nanousd": change.nanousd,
+        }
+        of_the_month = "ADD spent_nanousd :nanousd"
+        for text, condition in ((ADD_BOTH, IS_SAME), (of_the_month, IS_SAME_MONTH)):
+            used = _used(values, f"{text} {condition}")
+            if self._update(target, text, condition, used, client=self._once) is not None:
+                return
+
+    def raise_budget(self, target: str, before: Raised, after: Raised) -> bool:
+        change = "SET " + ", ".join(f"raised_{name} = :{name}" for name in RAISED)
+        values = {f":{name}": getattr(after, name) for name in RAISED}
+        condition = "attribute_not_exists(raised_since_ms)"
+        if before.since_ms:
+            condition, values[":before"] = "raised_since_ms = :before", before.since_ms
+        return self._update(target, change, condition, values) is not None
+
     def note_index(self, target: str, *, before: str, after: str) -> bool:
         condition = f"{INDEX_UUID} = :before" if before else f"attribute_not_exists({INDEX_UUID})"
         values = {":after": after} | ({":before": before} if before else {})
         return self._update(target, f"SET {INDEX_UUID} = :after", condition, values) is not None
 
     def _update(
-        self, target: str, change: str, condition: str, values: Mapping[str, Any]
+        self,
+        target: str,
+        change: str,
+        condition: str,
+        values: Mapping[str, Any],
+        *,
+        client: "DynamoDBClient | None" = None,
     ) -> Control | None:
         """Change the item; return it, or None where the condition does not hold."""
         with store_failures(f"writing the control item in table {self._table}"):
             try:
-                answer = self._client.update_item(
+                answer = (client or self._client).update_item(
                     TableName=self._table,
                     Key=_key(target),
                     UpdateExpression=change,
@@ -131,6 +207,11 @@ class DynamoDbControl:
 
 def _key(target: str) -> Any:
     return {"row_key": {"S": f"{CONTROL_PREFIX}/{target}"}}
+
+
+def _used(values: Mapping[str, Any], expression: str) -> dict[str, Any]:
+    """Leave out the values that an expression does not name: DynamoDB refuses them."""
+    return {name: value for name, value in values.items() if re.search(rf"{name}\b", expression)}
 
 
 def _plain(value: Any) -> Any:

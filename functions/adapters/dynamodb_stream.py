@@ -1,12 +1,13 @@
 """Stream record -> change. What cannot be read becomes a rejection, never an exception."""
 
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 from functions.adapters.dynamodb_values import from_dynamodb, with_bytes
 from functions.core.change import Change, Position, Rejected
 from functions.core.document import read_document
-from functions.core.identity import ItemKey, MalformedKeyError, document_id
+from functions.core.identity import ItemKey, MalformedKeyError, document_id, tenant_group
 from functions.core.settings import SourceSettings
 
 KEY_TYPES = ("S", "N", "B")
@@ -73,7 +74,14 @@ def _change(
         inserted=event == "INSERT",
         content=None if item is None else read_document(item, source),
         priority=None if priority is None else str(priority).strip().lower(),
+        tenant=None if item is None else _tenant(item, source),
     )
+
+
+def _tenant(item: Mapping[str, Any], source: SourceSettings) -> str:
+    """Return the message group of the item's tenant; empty where it names none."""
+    tenant = item.get(source.tenant_attribute or "")
+    return tenant_group(str(tenant)) if isinstance(tenant, str | int | Decimal) else ""
 
 
 def _key(given: Mapping[str, Any]) -> ItemKey:

@@ -32,6 +32,9 @@ NO_WAITING_HELPS = frozenset({"insufficient_quota", "billing_not_active"})
 MISCONFIGURED = (401, 402, 404, 405, 410, 415)
 # Of the statuses that may pass, those that are no error of the provider.
 PASSING = {408: FailureKind.TIMEOUT, 429: FailureKind.THROTTLED}
+# Answers of a gateway that may not have waited for the end of the work.
+GATEWAY_STATUSES = (408, 502, 504)
+NOT_CONNECTED = (httpx2.ConnectError, httpx2.ConnectTimeout)
 # What of an error is kept: the rest may quote the input.
 CODE = re.compile(r"[\w.-]{1,64}", re.ASCII)
 # A number as JSON text takes five times what it takes in base64; some providers ignore the format.
@@ -219,15 +222,15 @@ def _wrong(message: str) -> Failure:
 
 
 def _failure(error: openai.OpenAIError, tokens: int) -> FailureError:
+    is_refused = isinstance(error.__cause__, NOT_CONNECTED)
     if isinstance(error, openai.APITimeoutError):
-        return FailureError(Failure(FailureKind.TIMEOUT, "the provider did not answer in time"))
+        message = "the provider did not answer in time"
+        return FailureError(Failure(FailureKind.TIMEOUT, message, is_refused=is_refused))
     if isinstance(error.__cause__, TooLargeAnswerError):
         return FailureError(_wrong(str(error.__cause__)))
     if not isinstance(error, openai.APIStatusError):
-        detail = type(error).__name__
-        return FailureError(
-            Failure(FailureKind.PROVIDER_ERROR, f"the provider was not reached: {detail}")
-        )
+        message = f"the provider was not reached: {type(error).__name__}"
+        return FailureError(Failure(FailureKind.PROVIDER_ERROR, message, is_refused=is_refused))
     return _status_failure(error, tokens)
 
 
@@ -249,12 +252,13 @@ def _status_failure(error: openai.APIStatusError, tokens: int) -> FailureError:
             return RefusedRequestError(Failure(FailureKind.INVALID_INPUT, message))
         case _:
             kind = PASSING.get(status, FailureKind.PROVIDER_ERROR)
-            return FailureError(Failure(kind, message, retry_after))
+            is_refused = status not in GATEWAY_STATUSES
+            return FailureError(Failure(kind, message, retry_after, is_refused=is_refused))
 
 
 def _is_above_limit(error: openai.APIStatusError, tokens: int) -> bool:
     """Tell a request above the account's limit, which no waiting helps, from a busy minute."""
-    budget = allowance(error.response.headers).tokens
-    limit = budget.limit if budget is not None else None
+    rate = allowance(error.response.headers).tokens
+    limit = rate.limit if rate is not None else None
     is_above = limit is not None and 0 < limit < tokens
     return is_above or "request too large" in str(error.message).lower()

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from math import isfinite
 
-from functions.core.ports import Allowance, Budget
+from functions.core.ports import Allowance, RateLimit
 
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+")
@@ -23,7 +23,7 @@ DEFAULT_RESET_SECONDS = 10.0
 
 def allowance(headers: Mapping[str, str]) -> Allowance:
     """Read the limits on requests and on tokens."""
-    return Allowance(_budget(headers, "requests"), _budget(headers, "tokens"))
+    return Allowance(_rate_limit(headers, "requests"), _rate_limit(headers, "tokens"))
 
 
 def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
@@ -36,12 +36,12 @@ def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
     return _until(given) if seconds is None else max(0.0, seconds)
 
 
-def _budget(headers: Mapping[str, str], what: str) -> Budget | None:
+def _rate_limit(headers: Mapping[str, str], what: str) -> RateLimit | None:
     left = _count(headers.get(f"x-ratelimit-remaining-{what}", ""))
     if left is None:
         return None
     reset = _seconds(headers.get(f"x-ratelimit-reset-{what}", ""))
-    return Budget(
+    return RateLimit(
         left,
         DEFAULT_RESET_SECONDS if reset is None else reset,
         _count(headers.get(f"x-ratelimit-limit-{what}", "")),

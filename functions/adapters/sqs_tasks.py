@@ -114,6 +114,10 @@ def _entry(number: str, task: Task) -> "SendMessageBatchRequestEntryTypeDef":
     if task.lane.is_fifo:
         entry["MessageDeduplicationId"] = task.deduplication_id
         entry["MessageGroupId"] = task.group
+    elif task.tenant:
+        # Makes it a fair queue:
+        # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html
+        entry["MessageGroupId"] = task.tenant
     if task.trace_id:
         # Joins the trace of embed to that of the write.
         entry["MessageSystemAttributes"] = {

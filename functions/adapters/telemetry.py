@@ -15,6 +15,8 @@ WARNINGS = frozenset(
         "announcement_failed",
         "batch_failed",
         "breaker_paused",
+        "budget_nearly_used",
+        "budget_refused",
         "census_cut_off",
         "change_rejected",
         "changes_not_replayed",
@@ -42,14 +44,16 @@ ERRORS = frozenset(
 GAUGES = frozenset(
     {
         "BreakerOpen",
+        "BudgetUsedPercent",
         "FailedDocuments",
         "HealingDocuments",
         "LostIndexes",
+        "OverBudgetDocuments",
         "ParkedDocuments",
         "StuckDocuments",
     }
 )
-UNITS = {"Milliseconds": MetricUnit.Milliseconds}
+UNITS = {"Milliseconds": MetricUnit.Milliseconds, "Percent": MetricUnit.Percent}
 
 
 def make_logger(service: str) -> Logger:

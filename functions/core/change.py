@@ -46,6 +46,7 @@ class Change:
     # None where the stream carries keys only.
     content: "Document | Unusable | None" = None
     priority: str | None = None
+    tenant: str | None = None  # None: the change does not carry it
 
     @property
     def operation(self) -> Operation:

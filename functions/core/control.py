@@ -1,8 +1,9 @@
-"""The control item: what all workers of a target share: breakers, cooldown, and its index."""
+"""The control item: what all workers of a target share: breakers, cooldown, budget, its index."""
 
 from dataclasses import dataclass, replace
 
 from functions.core.breaker import Breaker
+from functions.core.budget import NOT_RAISED, NOTHING_SPENT, Raised, Spent
 from functions.core.failure import Part
 
 # Where a throttled answer does not say how long to wait, and as the least where it does: a
@@ -31,6 +32,8 @@ class Control:
     provider: Breaker = NEW_BREAKER
     index: Breaker = NEW_BREAKER
     cooldown: Cooldown = Cooldown()
+    spent: Spent = NOTHING_SPENT
+    raised: Raised = NOT_RAISED
     # Of the index behind the alias, as the sweep saw it last. What was written to another one is
     # not in this one. Empty: not seen yet.
     index_uuid: str = ""

@@ -19,6 +19,7 @@ class Traits:
     is_free: bool = False  # the document is not the cause: no attempt is spent
     stops_lane: bool = False  # no other request of the lane would go better now
     breaker: Part | None = None  # the breaker that it counts against
+    may_be_billed: bool = False  # the provider may have done the work all the same
 
 
 ORDINARY = Traits()
@@ -29,8 +30,8 @@ class FailureKind(StrEnum):
 
     # Throttling has its cooldown, and counts against no breaker.
     THROTTLED = "throttled", Traits(is_free=True, stops_lane=True)
-    TIMEOUT = "timeout", Traits(breaker=Part.PROVIDER)
-    PROVIDER_ERROR = "provider_error", Traits(breaker=Part.PROVIDER)
+    TIMEOUT = "timeout", Traits(breaker=Part.PROVIDER, may_be_billed=True)
+    PROVIDER_ERROR = "provider_error", Traits(breaker=Part.PROVIDER, may_be_billed=True)
     # Opens the breaker of the part that it was found at, at once.
     CONFIGURATION = "configuration", Traits(is_free=True, stops_lane=True)
     INVALID_INPUT = "invalid_input", Traits(is_permanent=True)
@@ -43,6 +44,7 @@ class FailureKind(StrEnum):
     EVENT_REFUSED = "event_refused", Traits(is_free=True)  # EventBridge took no completion event
     NO_TIME = "no_time", Traits(is_free=True)  # the run ended before its turn
     RESOURCE = "resource"
+    BUDGET = "budget", Traits(is_free=True, stops_lane=True)  # the target's is used up
     PAUSED = "paused", Traits(is_free=True, stops_lane=True)  # a breaker is open: nothing was asked
     UNKNOWN = "unknown"
 
@@ -71,6 +73,12 @@ class Failure:
     message: str
     retry_after_seconds: float | None = None
     is_asked: bool = True  # False: nothing was sent for it, others failed
+    is_refused: bool = False  # the provider said so before it did any work
+
+    @property
+    def may_be_billed(self) -> bool:
+        """Tell whether the provider may have done the work: its cost stays counted then."""
+        return self.kind.traits.may_be_billed and not self.is_refused
 
 
 class FailureError(Exception):

@@ -1,6 +1,7 @@
 """What makes two things the same: documents, rows, tasks and entries get their ids only here."""
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from typing import NewType
 
@@ -15,6 +16,9 @@ ItemKey = Mapping[str, Mapping[str, str]]
 MAX_ROW_KEY_BYTES = 2048
 # OpenSearch refuses a longer _id.
 MAX_ENTRY_ID_BYTES = 512
+# Letters, digits and punctuation of ASCII:
+# https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
+GROUP_ID = re.compile(r"[!-~]{1,128}")
 
 
 class MalformedKeyError(ValueError):
@@ -52,6 +56,13 @@ def deduplication_id(row: RowKey, version: int, copy: str) -> str:
 def message_group(source: str, document: DocumentId) -> str:
     """Order the tasks of one document; hashed, as SQS allows 128 characters of few kinds."""
     return digest(source, document)
+
+
+def tenant_group(tenant: str) -> str:
+    """Name the message group of a tenant: its own name, if SQS takes that, else a hash."""
+    if not tenant or GROUP_ID.fullmatch(tenant):
+        return tenant
+    return digest(ascii(tenant))
 
 
 def digest(*parts: str) -> str:

@@ -41,6 +41,7 @@ class Group(StrEnum):
 
     OPEN = "open"  # a message is on its way or being worked
     PARKED = "parked"  # the sweep sends it when it is due
+    OVER_BUDGET = "over_budget"  # the sweep sends it when its target may spend again
     HEALING = "healing"  # failed for now: the sweep sends it when it is due and all is quiet
     FAILED = "failed"  # a person looks at it, and may retry it
     DELETED = "deleted"  # its tombstone is to be purged
@@ -71,6 +72,7 @@ class Progress:
     last_attempt_ms: int | None = None
     next_attempt_ms: int | None = None
     parked: bool = False  # no message is on its way: the sweep sends it at next_attempt_ms
+    over_budget: bool = False  # it is parked because the target's budget is used up
     sent: bool = True  # False: a message may be missing, the sweep sends one
     heals: int = 0  # tries after the attempts ran out
     failing_since_ms: int | None = None  # when they ran out
@@ -155,6 +157,8 @@ class LedgerRow:
     def group(self) -> Group | None:
         """The sweep group that lists this row; None if closed."""
         if self.status.is_open:
+            if self.progress.parked and self.progress.over_budget:
+                return Group.OVER_BUDGET
             waits = self.progress.parked or not self.progress.sent
             return Group.PARKED if waits else Group.OPEN
         if self.is_healing:

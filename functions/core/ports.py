@@ -6,6 +6,7 @@ from typing import Any, NewType, Protocol
 
 from functions.core.announcement import EventDetail
 from functions.core.breaker import Breaker
+from functions.core.budget import Caps, Cost, Raised, Spent
 from functions.core.control import Control, Cooldown
 from functions.core.entry import Entry, StoredEntry, Tombstone, Vector, WriteResult
 from functions.core.failure import Failure, FailureError, FailureKind, Part
@@ -35,7 +36,7 @@ class Message:
 
 
 @dataclass(frozen=True)
-class Budget:
+class RateLimit:
     """What the provider still takes, and when it takes everything again."""
 
     left: int
@@ -47,8 +48,8 @@ class Budget:
 class Allowance:
     """The provider's limits from the headers of an answer; None where a header is missing."""
 
-    requests: Budget | None = None
-    tokens: Budget | None = None
+    requests: RateLimit | None = None
+    tokens: RateLimit | None = None
 
 
 @dataclass(frozen=True)
@@ -203,7 +204,7 @@ class Stash(Protocol):
 
 
 class ControlStore(Protocol):
-    """One small item per target: breakers, cooldown and index, seen by all workers."""
+    """One small item per target: breakers, cooldown, budget and index, seen by all workers."""
 
     def read(self, target: str) -> Control:
         """Return the item, or an untroubled one; raise a FailureError where it is unreadable."""
@@ -231,6 +232,23 @@ class ControlStore(Protocol):
 
     def warm(self, target: str, *, after: int) -> None:
         """End the cooldown that had so many throttles: a request has passed."""
+
+    def reserve(
+        self, target: str, before: Spent, cost: Cost, caps: Caps, *, now_ms: int
+    ) -> Spent | None:
+        """Count the cost of a request, if the caps allow it; return what is spent then, or None.
+
+        `before` is what was read last. The first request of a day or a month begins it.
+        """
+
+    def settle(self, target: str, reserved: Spent, change: Cost) -> None:
+        """Add the difference to a reservation; of a day or a month that is over, nothing.
+
+        `reserved` names the day and the month that it was counted in. Never done twice.
+        """
+
+    def raise_budget(self, target: str, before: Raised, after: Raised) -> bool:
+        """Change the caps that a person has set, if they are still as they were before."""
 
     def note_index(self, target: str, *, before: str, after: str) -> bool:
         """Note the UUID of the target's index, if it is still known by the one before."""

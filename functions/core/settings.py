@@ -53,6 +53,11 @@ class SourceOptions(Frozen):
     skip_attribute: Attribute | None = Field(
         None, description="if true, the document is not indexed"
     )
+    tenant_attribute: Attribute | None = Field(
+        None,
+        description="holds the tenant: in the bulk and delete lanes none waits long for another"
+        " one's backlog",
+    )
     ordering: Ordering = Ordering.PARALLEL
     targets: tuple[Name, ...] = Field(("default",), min_length=1, description="a list of targets")
 
@@ -85,6 +90,18 @@ class BreakerSettings(Frozen):
         " probe to probe; the last one repeats, and probes go out once a minute at most",
     )
     lane_seconds: float = Field(60, ge=1, le=3600, description="...: from one lane to the next")
+
+
+class BudgetSettings(Frozen):
+    """What a target may spend; the documents above it wait for the next day or month (UTC)."""
+
+    tokens_per_day: int | None = Field(None, ge=1, le=10**15)
+    usd_per_month: float | None = Field(
+        None, ge=0.01, le=10_000_000, description="...; needs a price, see usd_per_million_tokens"
+    )
+    live_share: float = Field(
+        0.2, ge=0, le=0.9, description="...: the share that bulk leaves to live writes"
+    )
 
 
 class TargetOptions(Frozen):
@@ -152,6 +169,16 @@ class TargetOptions(Frozen):
         ge=1,
         le=10_000_000_000,
         description="...: the account's limit at the provider, at least tokens_per_request",
+    )
+    budget: BudgetSettings | None = Field(
+        None, description="... of requests for documents; left out: none"
+    )
+    usd_per_million_tokens: float | None = Field(
+        None,
+        gt=0,
+        le=10_000,
+        description="...; left out: the price in infrastructure/config/prices.py, if the model is"
+        " there",
     )
     retry: RetrySettings = RetrySettings()
     breaker: BreakerSettings = BreakerSettings()

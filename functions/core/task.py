@@ -31,6 +31,7 @@ class Task:
     version: int
     lane: Lane
     trace_id: str = ""
+    tenant: str = ""  # its message group in a standard lane
     copy: str = ""  # makes SQS take a task that it has taken before
 
     @property

@@ -45,6 +45,7 @@ def accept(
         version=next_version(row.task.version if row else 0, now_ms),
         lane=lane,
         trace_id=trace_id,
+        tenant=_tenant(change, row),
     )
     first = LedgerRow(
         task=task,
@@ -105,6 +106,7 @@ def requeue(row: LedgerRow, *, now_ms: int) -> LedgerRow:
             sent_ms=0,
             next_attempt_ms=now_ms + CONFIRM_MS,
             parked=False,
+            over_budget=False,
             sent=False,
         ),
         outcome=Outcome(),
@@ -153,6 +155,7 @@ def start(
         last_attempt_ms=now_ms,
         next_attempt_ms=None,
         parked=False,
+        over_budget=False,
         sent=True,
     )
     stashed = _may_be_stashed(row)
@@ -189,6 +192,7 @@ def record_failure(row: LedgerRow, failure: Failure, *, now_ms: int) -> LedgerRo
         row.progress,
         attempts=row.progress.attempts + spends,
         free_retries=0 if spends else row.progress.free_retries + 1,
+        over_budget=failure.kind is FailureKind.BUDGET,
     )
     if failure.kind.traits.breaker is Part.PROVIDER:
         progress = replace(progress, provider_failures=progress.provider_failures + 1)
@@ -260,6 +264,13 @@ def remove(
         outcome=Outcome(completed_ms=now_ms, reason=reason, content_hash=content_hash),
         indexed=IndexedContent(model=row.indexed.model),
     )
+
+
+def _tenant(change: Change, row: LedgerRow | None) -> str:
+    """Return the tenant; a delete does not carry it."""
+    if change.tenant is not None:
+        return change.tenant
+    return row.task.tenant if row is not None else ""
 
 
 def _closed(row: LedgerRow) -> LedgerRow:

@@ -8,7 +8,7 @@ from typing import Any
 
 import boto3
 
-from functions.adapters.aws_clients import CLIENT_CONFIG
+from functions.adapters.aws_clients import CLIENT_CONFIG, ONCE_CONFIG
 from functions.adapters.dynamodb_control import DynamoDbControl
 from functions.adapters.dynamodb_ledger import DynamoDbLedger
 from functions.adapters.dynamodb_source import DynamoDbSource
@@ -39,6 +39,7 @@ def embed() -> Embed:
     sqs = session.client("sqs", config=CLIENT_CONFIG)
     events = session.client("events", config=CLIENT_CONFIG)
     secrets = session.client("secretsmanager", config=CLIENT_CONFIG)
+    once = session.client("dynamodb", config=ONCE_CONFIG) if settings.target.budget else None
     http = OpenSearchHttp.of(session, settings.index_endpoint)
     return build_embed(
         source=DynamoDbSource(dynamodb),
@@ -47,7 +48,7 @@ def embed() -> Embed:
         embedder=make_embedder(settings.target, ApiKey(secrets, settings.api_key_secret)),
         index=OpenSearchIndex(http, settings.target.index),
         stash=S3Stash(session.client("s3", config=CLIENT_CONFIG), settings.stash_bucket),
-        control=DynamoDbControl(dynamodb, settings.ledger_table),
+        control=DynamoDbControl(dynamodb, settings.ledger_table, once=once),
         announcer=EventBridgeAnnouncer(events, settings.event_bus),
         telemetry=PowertoolsTelemetry(logger, metrics),
         clock=lambda: time.time_ns() // 1_000_000,

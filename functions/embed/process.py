@@ -53,7 +53,9 @@ class Embed:
         self.tools.queue.hide([(message, ceil(time.crash_noticed_seconds)) for message in messages])
         received, returned = self.receive.parse(messages)
         newest = self.receive.newest(received)
-        with self.guard.run(time.for_requests):
+        # A run has the messages of one lane.
+        is_live = any(one.task.lane.traits.is_live for one in newest)
+        with self.guard.run(time.for_requests, is_live=is_live):
             rounds = self._caught(lambda: self.receive.rounds(newest))
             if isinstance(rounds, Failed):
                 returned += self._later(newest, rounds)

@@ -14,9 +14,10 @@ from functions.core.ports import (
     Telemetry,
 )
 from functions.core.settings import SourceSettings, TargetSettings, deployed_pairs
+from functions.sweep.budgets import Budgets
 from functions.sweep.census import Census
 from functions.sweep.gate import Gate
-from functions.sweep.holds import due_rule, healing_rule
+from functions.sweep.holds import budget_rule, due_rule, healing_rule
 from functions.sweep.jobs import SendDue, Stuck, Tools
 from functions.sweep.ports import ChangeTaker, Cursors, FailedChanges, IndexAdmin, Wait
 from functions.sweep.process import Sweep
@@ -50,22 +51,27 @@ def build_sweep(
     deployed = deployed_pairs(sources)
     tools = Tools(
         walk=Walk(ledger, cursors),
-        gate=Gate(control, queue, telemetry, clock, deployed),
+        gate=Gate(control, queue, telemetry, clock, deployed, {one.name: one for one in targets}),
         requeue=Requeue(ledger, queue, telemetry, clock),
         wait=wait,
         telemetry=telemetry,
         clock=clock,
     )
     announcements = Announcements(announcer, telemetry, clock, stage)
+    over_budget = SendDue(tools, "over_budget", Group.OVER_BUDGET, budget_rule, is_bounded=True)
     retry = {one.name: one.retry for one in targets}
     maintenance = (
         Replay(failed_changes, enqueue, telemetry),
         Stuck(tools, announcements, retry, stuck_hours),
         SendDue(tools, "healing", Group.HEALING, healing_rule, lambda lane: lane.heals_in),
+        # Each minute, while a budget has room; here also for a target that has none any more.
+        over_budget,
         Purge(tools, indexes),
         Census(ledger, telemetry, clock, stuck_hours, deployed),
     )
     # Parked rows, and requeues that were never confirmed.
     due = SendDue(tools, "due", Group.PARKED, due_rule)
     watch = WatchIndexes(admin, control, telemetry, {one.name: one.index for one in targets})
-    return Sweep({"due": (watch, due), "maintenance": maintenance}, telemetry, clock)
+    with_budget = [one for one in targets if one.budget is not None]
+    budgets = [Budgets(control, telemetry, clock, with_budget, over_budget)] if with_budget else []
+    return Sweep({"due": (watch, due, *budgets), "maintenance": maintenance}, telemetry, clock)

@@ -10,6 +10,7 @@ from functions.sweep.ports import SecondsLeft
 
 GAUGES = {
     Group.PARKED: "ParkedDocuments",
+    Group.OVER_BUDGET: "OverBudgetDocuments",
     Group.HEALING: "HealingDocuments",
     Group.FAILED: "FailedDocuments",
 }

@@ -1,12 +1,15 @@
 """Which rows may be sent in this run: breakers and depths, looked at once per target."""
 
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 
 from functions.core.control import Control
 from functions.core.failure import FailureError
+from functions.core.lane import queue_name
 from functions.core.ports import Clock, ControlStore, Listed, TaskQueue, Telemetry
+from functions.core.settings import TargetSettings
 from functions.sweep.holds import Hold, Rule, Situation
 
 
@@ -19,9 +22,13 @@ class Gate:
     telemetry: Telemetry
     clock: Clock
     deployed: Collection[tuple[str, str]]  # each target with each of its sources
+    targets: Mapping[str, TargetSettings]
 
-    def check(self, rule: Rule) -> Callable[[Listed], bool]:
-        """Make the check of one run of one job; it logs once why rows stay where they are."""
+    def check(self, rule: Rule, *, is_bounded: bool = False) -> Callable[[Listed], bool]:
+        """Make the check of one run of one job; it logs once why rows stay where they are.
+
+        `is_bounded`: what was let through waits in its lane, too.
+        """
         situation = cache(self._situation)
         logged: set[tuple[str, str, Hold]] = set()
 
@@ -31,6 +38,8 @@ class Gate:
             if hold is not None and (listed.target, listed.lane, hold) not in logged:
                 logged.add((listed.target, listed.lane, hold))
                 self.log(listed.target, listed.lane, hold)
+            if hold is None and is_bounded:
+                situation(listed.target).waiting[queue_name(listed.lane, listed.source)] += 1
             return hold is None
 
         return passes
@@ -40,7 +49,12 @@ class Gate:
         self.telemetry.event("requeue_held_back", target=target, lane=queue, reason=str(hold))
 
     def _situation(self, target: str) -> Situation:
-        return Situation(self._control_of(target), self.queue.waiting(target), self.clock())
+        return Situation(
+            self._control_of(target),
+            Counter(self.queue.waiting(target)),
+            self.clock(),
+            self.targets.get(target),
+        )
 
     def _control_of(self, target: str) -> Control:
         try:

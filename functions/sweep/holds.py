@@ -1,14 +1,17 @@
 """What keeps a row from being sent in this run. Pure."""
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from functions.core.breaker import Circuit
+from functions.core.budget import budget_of
 from functions.core.control import Control
 from functions.core.failure import Part
 from functions.core.lane import RETENTION_DAYS, Lane, lane_of, queue_name
 from functions.core.ports import Listed
+from functions.core.settings import TargetSettings
 
 # With more messages than this, a lane has a backlog.
 MAX_WAITING = 1000
@@ -31,6 +34,7 @@ class Hold(StrEnum):
     STOPPED = "a breaker has stopped its lane"
     TROUBLED = "a breaker of its target is not closed"
     RELEASED = "a breaker of its target was not closed until some hours ago"
+    BUDGET = "the budget of its target is used up"
     BACKLOG = "its lane has a backlog"
     BUSY = "the live lanes are not quiet"
     UNPROVEN = "the first of many did not come through"
@@ -41,12 +45,21 @@ class Situation:
     """The breakers and the queues of a target in this run."""
 
     control: Control
-    waiting: Mapping[str, int]  # messages by queue
+    waiting: Counter[str]  # messages by queue
     now_ms: int
+    target: TargetSettings | None = None
 
     def stops(self, lane: Lane) -> bool:
         """Tell whether the lane is paused, or about to be."""
         return any(self.control.breaker(p).state.stops_work for p in Part if lane.needs(p))
+
+    def is_over_budget(self, lane: Lane) -> bool:
+        """Tell whether no request of the lane can be paid."""
+        if self.target is None:
+            return False
+        is_live = lane.traits.is_live
+        budget = budget_of(self.target, self.control, now_ms=self.now_ms, is_live=is_live)
+        return budget is not None and budget.is_used_up
 
     @property
     def is_troubled(self) -> bool:
@@ -78,6 +91,18 @@ def due_rule(situation: Situation, listed: Listed) -> Hold | None:
     A backlog does not hold it: it has no message, and the tail is where it belongs.
     """
     return Hold.STOPPED if situation.stops(listed.lane) else None
+
+
+def budget_rule(situation: Situation, listed: Listed) -> Hold | None:
+    """Hold a row that waits for the budget while it would only be parked again.
+
+    A backlog holds it, too: what waits may be a thousand times what a day pays for.
+    """
+    if situation.stops(listed.lane):
+        return Hold.STOPPED
+    if situation.is_over_budget(listed.lane):
+        return Hold.BUDGET
+    return Hold.BACKLOG if situation.has_backlog(listed.lane, listed.source) else None
 
 
 def stuck_rule(due_ms: int) -> Rule:

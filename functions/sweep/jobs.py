@@ -56,6 +56,7 @@ class SendDue:
     group: Group
     rule: Rule
     lane_of: Callable[[Lane], Lane] = lambda lane: lane
+    is_bounded: bool = False  # no more in one run than a lane holds without a backlog
 
     def run(self, seconds_left: SecondsLeft) -> None:
         """Send every row that is due and not held back."""
@@ -65,7 +66,7 @@ class SendDue:
             self.group,
             due_ms=self.tools.clock(),
             seconds_left=seconds_left,
-            wanted=self.tools.gate.check(self.rule),
+            wanted=self.tools.gate.check(self.rule, is_bounded=self.is_bounded),
         ):
             dispatch.send([put_in_lane(row, self.lane_of(row.task.lane)) for row in rows])
 

@@ -108,9 +108,10 @@ class SourceConfig(SourceOptions):
             if name is not None and seen.setdefault(name, setting) != setting:
                 wrong = f'"{name}" is the {seen[name]} too'
                 mistakes.append(Mistake((setting,), wrong, "an attribute of its own"))
-        if self.is_sequential and self.priority_attribute is not None:
-            wrong = "does not go with ordering sequential, which has one lane"
-            mistakes.append(Mistake(("priority_attribute",), wrong, "leave it out"))
+        for setting in ("priority_attribute", "tenant_attribute"):
+            if self.is_sequential and getattr(self, setting) is not None:
+                wrong = "does not go with ordering sequential, which has one lane"
+                mistakes.append(Mistake((setting,), wrong, "leave it out"))
         for name in self.key:
             if len(name.encode()) > KEY_NAME_BYTES:
                 wrong = f"has {len(name.encode())} bytes"

@@ -10,6 +10,7 @@ from functions.core.frozen import Frozen
 from functions.core.lane import Lane
 from functions.core.settings import TargetOptions, VectorCompression
 from infrastructure.config.address import address_mistakes
+from infrastructure.config.budget import budget_mistakes
 from infrastructure.config.mistakes import ConfigError, Mistake, did_you_mean, with_question
 from infrastructure.config.retry import RetryConfig
 from infrastructure.config.source import KeyArn
@@ -159,6 +160,7 @@ class TargetConfig(TargetOptions):
             *self._token_mistakes(),
             *self._request_mistakes(),
             *self._hiding_mistakes(),
+            *budget_mistakes(self),
         ]
         if mistakes:
             raise ConfigError(mistakes)

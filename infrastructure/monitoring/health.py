@@ -1,14 +1,16 @@
-"""Alarms on the metrics that the functions themselves write: breakers, stuck, failed, late."""
+"""Alarms on the metrics that the functions write: breakers, budgets, stuck, failed, late."""
 
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
+from functions.core.budget import FULL_PERCENT
 from functions.core.names import METRICS_NAMESPACE
 from infrastructure.monitoring.alarms import PERIOD, Alarms
 
 STUCK_DOCUMENTS = 50
 ENDED_DOCUMENTS = 10
 RETRY_PERCENT = 10
+BUDGET_WARNING_PERCENT = 80
 FRESHNESS_MINUTES = 15
 # The functions that read control items.
 READERS = ("enqueue", "embed", "sweep", "breaker")
@@ -21,6 +23,7 @@ HALF_AN_HOUR = Duration.minutes(30)
 def watch_health(alarms: Alarms, stage: str) -> None:
     """Watch what only the functions can measure."""
     _watch_breakers(alarms, stage)
+    _watch_budgets(alarms, stage)
     _watch_indexes(alarms, stage)
     _watch_documents(alarms, stage)
     _watch_retries(alarms, stage)
@@ -55,6 +58,30 @@ def _watch_breakers(alarms: Alarms, stage: str) -> None:
         description="A target's control item in the ledger table cannot be read, so embed works"
         " on without breaker and shared cooldown. Requests may be sent in vain. Look for throttled"
         " or denied calls of the ledger table in the logs of enqueue, embed, sweep and breaker.",
+    )
+
+
+def _watch_budgets(alarms: Alarms, stage: str) -> None:
+    used = _metric("BudgetUsedPercent", service="sweep", stage=stage, statistic="Maximum")
+    alarms.add(
+        "BudgetNearlyUsed",
+        metric=used,
+        above=BUDGET_WARNING_PERCENT - 1,
+        topic=alarms.topics.warning,
+        description=f"A target has used {BUDGET_WARNING_PERCENT} % of its budget: with the usual"
+        " live_share, documents of the bulk lane wait from here on, and live writes when all of it"
+        " is used. `embedq budget` shows which one, and until when. Find out what is embedded that"
+        " much, or raise it with `embedq budget raise`.",
+    )
+    alarms.add(
+        "BudgetUsedUp",
+        metric=used,
+        above=FULL_PERCENT - 1,
+        topic=alarms.topics.critical,
+        description="A target's budget is used up: new and changed texts are not embedded, and"
+        " search shows old text. Deletes go on. Nothing is lost: the documents wait until the"
+        " day or the month ends. `embedq budget` shows which one; `embedq budget raise` lets them"
+        " go on within minutes.",
     )
 
 

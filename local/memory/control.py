@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from functions.core.breaker import Breaker
+from functions.core.budget import Caps, Cost, Raised, Spent
 from functions.core.control import Control, Cooldown
 from functions.core.failure import Failure, FailureError, FailureKind, Part
 from functions.core.ports import Clock
@@ -73,6 +74,37 @@ class MemoryControl:
         control = self.read(target)
         if control.cooldown.throttles == after:
             self.items[target] = replace(control, cooldown=Cooldown())
+
+    def reserve(
+        self,
+        target: str,
+        before: Spent,  # noqa: ARG002
+        cost: Cost,
+        caps: Caps,
+        *,
+        now_ms: int,
+    ) -> Spent | None:
+        control = self.read(target)
+        spent = control.spent.at(now_ms).plus(cost)
+        if not caps.allow(spent):
+            return None
+        self.items[target] = replace(control, spent=spent)
+        return spent
+
+    def settle(self, target: str, reserved: Spent, change: Cost) -> None:
+        control = self.read(target)
+        if reserved.month != control.spent.month:
+            return
+        tokens = change.tokens if reserved.day == control.spent.day else 0
+        spent = control.spent.plus(replace(change, tokens=tokens))
+        self.items[target] = replace(control, spent=spent)
+
+    def raise_budget(self, target: str, before: Raised, after: Raised) -> bool:
+        control = self.read(target)
+        if control.raised.since_ms != before.since_ms:
+            return False
+        self.items[target] = replace(control, raised=after)
+        return True
 
     def note_index(self, target: str, *, before: str, after: str) -> bool:
         control = self.read(target)

@@ -24,7 +24,17 @@ from local.memory.table import MemoryFailedChanges, MemorySource, MemoryTable
 RUN_SECONDS = 120.0
 BATCH = 10
 MAX_ROUNDS = 10_000
-CONTROL_METHODS = {"read", "count", "swap", "cool", "claim", "warm", "note_index"}
+CONTROL_METHODS = {
+    "read",
+    "count",
+    "swap",
+    "cool",
+    "claim",
+    "warm",
+    "note_index",
+    "reserve",
+    "settle",
+}
 
 
 class MemoryPipeline:
@@ -216,14 +226,14 @@ class MemoryPipeline:
 
     def has_work(self) -> bool:
         """Return whether a row or a message still waits."""
-        waiting = (Group.OPEN, Group.PARKED, Group.HEALING)
+        waiting = (Group.OPEN, Group.PARKED, Group.OVER_BUDGET, Group.HEALING)
         has_rows = any(row.group in waiting for row in self.ledger.rows.values())
         return has_rows or any(self.queues.depth(name) for name in self.queues.names)
 
     def _advance_to_next_due(self) -> None:
         """Move the clock to the next time a message or a row is due."""
         now_ms = self.clock()
-        waiting = (Group.PARKED, Group.HEALING)
+        waiting = (Group.PARKED, Group.OVER_BUDGET, Group.HEALING)
         dues = [row.due_ms for row in self.ledger.rows.values() if row.group in waiting]
         dues += self.queues.visible_times()
         if not dues or self.mappings.disabled:

@@ -7,6 +7,7 @@ import pytest
 
 from functions.adapters.dynamodb_control import DynamoDbControl
 from functions.core.breaker import Breaker, Circuit
+from functions.core.budget import Caps, Cost, Raised, Spent
 from functions.core.control import Control, Cooldown
 from functions.core.failure import FailureError, FailureKind, Part
 from functions.core.ports import ControlStore
@@ -212,3 +213,113 @@ def test_index_is_noted_over_the_one_that_was_known(control: ControlStore) -> No
     assert control.read("default") == Control(
         index=Breaker(window_ms=1000, successes=1), index_uuid="two"
     )
+
+
+DAY_MS = 24 * 3_600_000
+# 2023-11-14, the day of NOW_MS.
+TODAY, TOMORROW, NEXT_MONTH = NOW_MS, NOW_MS + DAY_MS, NOW_MS + 17 * DAY_MS
+CAPS = Caps(tokens=100, nanousd=1000)
+
+
+def reserve(
+    control: ControlStore, tokens: int, *, now_ms: int = TODAY, caps: Caps = CAPS
+) -> Spent | None:
+    before = control.read("default").spent
+    return control.reserve("default", before, Cost(tokens, tokens * 2), caps, now_ms=now_ms)
+
+
+def test_reservations_add_up_to_the_cap_and_not_above(control: ControlStore) -> None:
+    """R19: a request that does not fit is not counted; a smaller one that fits is."""
+    assert reserve(control, 60) == Spent("2023-11-14", 60, "2023-11", 120)
+    assert reserve(control, 41) is None
+    assert reserve(control, 40) == Spent("2023-11-14", 100, "2023-11", 200)
+    assert reserve(control, 1) is None
+
+    assert control.read("default").spent == Spent("2023-11-14", 100, "2023-11", 200)
+
+
+def test_dollars_of_the_month_hold_over_its_days(control: ControlStore) -> None:
+    """R19: tokens begin anew each day, dollars each month, in the write that reserves."""
+    caps = Caps(nanousd=100)
+
+    assert reserve(control, 40, caps=caps) == Spent("2023-11-14", 40, "2023-11", 80)
+    assert reserve(control, 11, caps=caps, now_ms=TOMORROW) is None
+    assert reserve(control, 10, caps=caps, now_ms=TOMORROW) == Spent(
+        "2023-11-15", 10, "2023-11", 100
+    )
+    assert reserve(control, 50, caps=caps, now_ms=NEXT_MONTH) == Spent(
+        "2023-12-01", 50, "2023-12", 100
+    )
+
+
+def test_request_above_an_empty_budget_is_refused_on_a_new_day(control: ControlStore) -> None:
+    """R19: the first of a day is not free of the cap."""
+    assert reserve(control, 101) is None
+    assert reserve(control, 501, caps=Caps(nanousd=1000)) is None
+    assert control.read("default").spent == Spent()
+
+
+def test_no_cap_counts_all_the_same(control: ControlStore) -> None:
+    """R19: the tokens of a day are shown, even where only dollars are limited."""
+    assert reserve(control, 10**9, caps=Caps()) == Spent("2023-11-14", 10**9, "2023-11", 2 * 10**9)
+
+
+def test_worker_that_read_an_older_day_adds_to_the_one_that_has_begun(
+    control: ControlStore,
+) -> None:
+    """R19: of many that begin a day or a month, one does, and the others keep to its cap."""
+    old = reserve(control, 90)
+    assert old is not None
+    reserve(control, 70, now_ms=TOMORROW)
+
+    late = control.reserve("default", old, Cost(31, 62), CAPS, now_ms=TOMORROW)
+    fits = control.reserve("default", old, Cost(30, 60), CAPS, now_ms=TOMORROW)
+    unread = control.reserve("default", Spent(), Cost(1, 2), CAPS, now_ms=TOMORROW)
+
+    assert (late, unread) == (None, None)
+    assert fits == Spent("2023-11-15", 100, "2023-11", 380)
+
+
+def test_clock_that_is_behind_adds_to_the_newer_day(control: ControlStore) -> None:
+    """R19 R36: and never begins the older one again."""
+    reserve(control, 70, now_ms=TOMORROW)
+
+    assert reserve(control, 31, now_ms=TODAY) is None
+    assert reserve(control, 30, now_ms=TODAY) == Spent("2023-11-15", 100, "2023-11", 200)
+
+
+def test_settling_adds_the_difference(control: ControlStore) -> None:
+    """R19: what was estimated too high can be spent again."""
+    reserved = reserve(control, 100)
+    assert reserved is not None
+
+    control.settle("default", reserved, Cost(-30, -60))
+
+    assert reserve(control, 30) == Spent("2023-11-14", 100, "2023-11", 200)
+
+
+def test_settling_after_midnight_gives_the_new_day_nothing(control: ControlStore) -> None:
+    """R19: of the tokens of a day, and of the dollars of a month, that is over."""
+    reserved = reserve(control, 100)
+    assert reserved is not None
+    reserve(control, 10, now_ms=TOMORROW)
+
+    control.settle("default", reserved, Cost(-100, -200))
+    assert control.read("default").spent == Spent("2023-11-15", 10, "2023-11", 20)
+
+    reserve(control, 10, now_ms=NEXT_MONTH)
+    control.settle("default", reserved, Cost(-100, -200))
+    assert control.read("default").spent == Spent("2023-12-01", 10, "2023-12", 20)
+
+
+def test_budget_is_raised_from_where_it_is(control: ControlStore) -> None:
+    """R19: of two people at once, one does; the reason stays."""
+    first = Raised(NOW_MS + 1000, 500, 0, "a reload", NOW_MS, is_logged=False)
+    other = Raised(NOW_MS + 9000, 0, 700, "another", NOW_MS + 5, is_logged=False)
+
+    assert control.raise_budget("default", Raised(), first)
+    assert not control.raise_budget("default", Raised(), other)
+    assert control.raise_budget("default", first, replace(first, is_logged=True))
+    assert control.read("default").raised == replace(first, is_logged=True)
+    assert control.raise_budget("default", first, other)
+    assert control.read("default") == Control(raised=other)

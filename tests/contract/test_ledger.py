@@ -170,6 +170,7 @@ def test_more_rows_than_one_call_takes(engine: LedgerEngine) -> None:
         (Group.OPEN, {"status": Status.PENDING}),
         (Group.OPEN, {"status": Status.PROCESSING}),
         (Group.PARKED, {"parked": True}),
+        (Group.OVER_BUDGET, {"parked": True, "over_budget": True}),
         (Group.PARKED, {"sent": False}),
         (Group.HEALING, {"status": Status.FAILED, "next_attempt_ms": NOW_MS}),
         (Group.FAILED, {"status": Status.FAILED}),

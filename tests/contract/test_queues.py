@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from functions.core.identity import DocumentId
+from functions.core.identity import DocumentId, tenant_group
 from functions.core.lane import Lane
 from functions.core.ports import Message
 from functions.core.task import Task, parse_task
@@ -229,6 +229,21 @@ def test_standard_lane_neither_blocks_nor_deduplicates(engine: QueueEngine) -> N
     one_by_one = [*engine.receive(Lane.BULK, most=1), *engine.receive(Lane.BULK, most=1)]
 
     assert tasks_of(one_by_one) == twice
+
+
+@pytest.mark.parametrize("name", ["acme", "!~" * 64, tenant_group("größer")])
+def test_tenant_of_a_standard_lane_neither_blocks_nor_orders(
+    any_engine: QueueEngine, name: str
+) -> None:
+    """R19: the message group of a fair queue is taken, and tasks of one tenant run side by side."""
+    mine = [replace(task(document, lane=Lane.BULK), tenant=name) for document in ("a", "b")]
+
+    assert any_engine.tasks.send(mine) == []
+
+    one_by_one = [*any_engine.receive(Lane.BULK, most=1), *any_engine.receive(Lane.BULK, most=1)]
+    found = tasks_of(one_by_one)
+    assert {one.document_id for one in found} == {"a", "b"}
+    assert {one.tenant for one in found} == {name}
 
 
 AWKWARD = {

@@ -83,6 +83,7 @@ def test_only_what_may_lose_a_document_is_critical(synthesized: Synthesized) -> 
         "Critical": {
             "ApproximateNumberOfMessagesVisible",
             "BreakerOpen",
+            "BudgetUsedPercent",
             "Errors",
             "IteratorAge",
             "LostIndexes",
@@ -92,6 +93,7 @@ def test_only_what_may_lose_a_document_is_critical(synthesized: Synthesized) -> 
         },
         "Warning": {
             "ApproximateAgeOfOldestMessage",
+            "BudgetUsedPercent",
             "ControlUnreadable",
             "Errors",
             "FreshnessMilliseconds",

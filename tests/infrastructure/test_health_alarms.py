@@ -20,6 +20,7 @@ HEALTH = {
     ("embed", "TasksFailed"),
     ("embed", "TasksGivenUp"),
     ("enqueue", "ControlUnreadable"),
+    ("sweep", "BudgetUsedPercent"),
     ("sweep", "ControlUnreadable"),
     ("sweep", "LostIndexes"),
     ("sweep", "StuckDocuments"),
@@ -138,3 +139,15 @@ def test_late_documents_alarm_after_a_quarter_of_an_hour(synthesized: Synthesize
 
     assert (alarm["ExtendedStatistic"], alarm["Threshold"]) == ("p95", 15 * 60 * 1000)
     assert alarm["Period"] * alarm["EvaluationPeriods"] == 15 * 60
+
+
+def test_budget_warns_at_80_percent_and_alarms_when_it_is_used_up(synthesized: Synthesized) -> None:
+    """R19 R61: the fullest of all targets; each names the command that shows and raises it."""
+    alarms = [w.alarm for w in watched(synthesized) if w.name == "BudgetUsedPercent"]
+
+    assert sorted(alarm["Threshold"] for alarm in alarms) == [79, 99]
+    for alarm in alarms:
+        assert alarm["Statistic"] == "Maximum"
+        assert "embedq budget raise" in alarm["AlarmDescription"]
+    warning, critical = sorted(alarms, key=lambda alarm: float(alarm["Threshold"]))
+    assert warning["AlarmActions"] != critical["AlarmActions"]

@@ -175,6 +175,13 @@ VALUES: dict[str, list[Any]] = {
     f"{TARGET}.tokens_per_request": [15, 100, 300_001, LARGE],
     f"{TARGET}.requests_per_minute": [0, 1, -5, LARGE],
     f"{TARGET}.tokens_per_minute": [0, 150_000, 539_999, LARGE],
+    f"{TARGET}.budget": [
+        [], {}, 5, {"tokens_per_day": 0}, {"tokens_per_day": 1.5}, {"tokens_per_day": "1"},
+        {"tokens_per_day": 499}, {"usd_per_month": 0}, {"usd_per_month": -1}, {"live_share": 0.2},
+        {"tokens_per_day": 1000, "live_share": 1}, {"tokens_per_day": 1000, "live_share": 0.7},
+        {"token_per_day": 1000}, {"usd_per_month": float("nan")},
+    ],
+    f"{TARGET}.usd_per_million_tokens": [0, -0.02, "0.02", LARGE],
     f"{TARGET}.breaker": [
         {"window_seconds": 9}, {"window_seconds": 3601}, {"least_requests": 0},
         {"failure_ratio": 0}, {"failure_ratio": 1.5}, {"failure_ratio": float("nan")},
@@ -245,6 +252,15 @@ DOMAIN_VALUES: dict[str, list[Any]] = {
 
 # What is right alone and wrong together.
 TOGETHER: list[Changes] = [
+    (
+        (f"{TARGET}.provider", "compatible"), (f"{TARGET}.base_url", "https://example.com"),
+        (f"{TARGET}.model", "mine"), (f"{TARGET}.dimensions", 8),
+        (f"{TARGET}.budget", {"usd_per_month": 5}),
+    ),
+    (
+        (f"{TARGET}.usd_per_million_tokens", 1000),
+        (f"{TARGET}.budget", {"usd_per_month": 0.01}),
+    ),
     (("opensearch", {"domain": {"instance_type": "t3.medium.search"}}),
      (f"{TARGET}.max_entry_mb", 11)),
     (("opensearch", {"domain": {"instance_count": 2}}), ("vpc", VPC)),
@@ -267,6 +283,7 @@ TOGETHER: list[Changes] = [
     ),
     (("opensearch", {"domain": {"instance_type": "c6g.large.search", "volume_gb": 257}}),),
     ((f"{SOURCE}.priority_attribute", "p"), (f"{SOURCE}.ordering", "sequential")),
+    ((f"{SOURCE}.tenant_attribute", "t"), (f"{SOURCE}.ordering", "sequential")),
     ((f"{SOURCE}.priority_attribute", "p"), (f"{SOURCE}.skip_attribute", "p")),
     ((f"{SOURCE}.type_attribute", None), (f"{TARGET}.retry.types", {"news": "quick"})),
     ((f"{SOURCE}.type_attribute", None), (f"{TARGET}.retry.types", {"documnet": "quick"})),

@@ -5,27 +5,37 @@ import pytest
 from functions.core.ledger_row import Status
 from local.provider.faults import Fault, FaultKind
 from local.stack import LocalStack
-from tests.stack.articles import Articles
+from tests.stack.articles import Articles, until
 from tests.stack.mappings import disabled
 
 # Embed's timeout, the 30 seconds after which its end is noticed, and time for the work itself.
 NOTICED_SECONDS = 120 + 30 + 60
 
 
+def spent(articles: Articles) -> int:
+    """Return what is counted against the day's budget."""
+    return articles.deployment.control.read("default").spent.tokens
+
+
 @pytest.mark.timeout(2 * NOTICED_SECONDS)
 def test_work_of_a_killed_function_is_done_again(articles: Articles, stack: LocalStack) -> None:
-    """R31 R34 R81: its messages come back half a minute after the end of its time."""
+    """R19 R31 R34 R81: its messages come back half a minute after the end of its time."""
     embed = articles.deployment.outputs["TargetDefaultEmbedFunction"]
     articles.break_provider(Fault(FaultKind.LATENCY, seconds=60))
     name = articles.new_name()
+    before = spent(articles)
     articles.put(name, "hello")
     articles.wait(name, status=Status.PROCESSING)
+    until(lambda: spent(articles) > before, "the request is reserved")
     articles.break_provider()
 
     assert stack.runner.kill_one(embed)
 
+    estimate = spent(articles) - before
     [row] = articles.wait(name, limit_seconds=NOTICED_SECONDS)
     assert row.progress.receive_count == 2
+    # What the killed run had reserved stays counted, beside what the second one has paid.
+    assert spent(articles) > before + estimate > before
 
 
 def test_mapping_that_is_disabled_rests_until_it_is_enabled(

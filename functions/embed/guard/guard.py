@@ -7,13 +7,16 @@ which by itself slows the polling down.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 from functions.core.control import cooldown_seconds
 from functions.core.failure import Failure, FailureKind, Part
 from functions.core.ports import Clock, ControlStore, Embedded, ProviderLimits, Telemetry
 from functions.core.settings import TargetSettings
+from functions.embed.chunking import count_tokens
 from functions.embed.guard.pacing import Pace, ready_ms
 from functions.embed.guard.shared_control import SharedControl
+from functions.embed.guard.spending import Spending
 from functions.embed.guard.tally import Tally
 from functions.embed.guard.waiting import Waiting
 from functions.embed.run_time import SecondsLeft
@@ -27,7 +30,7 @@ CLAIM_MARGIN_SECONDS = 5.0
 
 
 class Guard:
-    """The breakers, the cooldown and the pace of one worker's runs."""
+    """The breakers, the cooldown, the pace and the budget of one worker's runs."""
 
     def __init__(
         self,
@@ -46,12 +49,15 @@ class Guard:
         self._jitter = jitter
         self._pace = Pace()
         self._has_claim = False
+        count = partial(count_tokens, most=target.chunk_tokens)
+        self.spending = Spending(target, self._shared, telemetry, clock, count)
         self._begin(lambda: 0.0)
 
     @contextmanager
-    def run(self, seconds_left: SecondsLeft) -> Iterator[None]:
+    def run(self, seconds_left: SecondsLeft, *, is_live: bool = True) -> Iterator[None]:
         """Guard one run, which may wait and ask as long as seconds are left."""
         self._begin(seconds_left)
+        self.spending.begin_run(is_live=is_live)
         try:
             yield
         finally:
@@ -89,13 +95,13 @@ class Guard:
                 return min(timeout_seconds, max(self._waiting.seconds_left(), shortest))
 
     def limits(self, limits: ProviderLimits) -> ProviderLimits:
-        """Return the limits of a request, lower if the provider's headers name a lower one."""
-        tokens = self._pace.allowance.tokens
-        most = None if tokens is None else tokens.limit
+        """Return the limits of a request, lower if the budget or the provider's headers are."""
+        most = self.spending.at_most(limits.tokens_per_request)
+        rate = self._pace.allowance.tokens
         # One below a single chunk is no limit of a request.
-        if most is None or most < self._target.chunk_tokens:
-            return limits
-        return replace(limits, tokens_per_request=min(most, limits.tokens_per_request))
+        if rate is not None and rate.limit is not None and rate.limit >= self._target.chunk_tokens:
+            most = min(most, rate.limit)
+        return replace(limits, tokens_per_request=most)
 
     def throttled(self, failure: Failure) -> None:
         """Let all workers wait."""

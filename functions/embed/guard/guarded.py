@@ -37,9 +37,11 @@ class GuardedEmbedder:
         throttled: list[Failure] = []
         while True:
             timeout = self._enter(tokens, timeout_seconds, throttled)
+            reserved = self._guard.spending.reserve(texts)
             try:
                 answer = self._embedder.embed(texts, timeout_seconds=timeout)
             except FailureError as error:
+                self._guard.spending.failed(reserved, error.failure)
                 if error.failure.kind is not FailureKind.THROTTLED:
                     self._guard.failed(Part.PROVIDER, error.failure)
                     raise
@@ -49,6 +51,7 @@ class GuardedEmbedder:
                     # It may be above what the provider takes at once: then no waiting helps.
                     raise TooLargeRequestError(error.failure) from error
             else:
+                self._guard.spending.answered(reserved, answer.tokens)
                 self._guard.answered(answer)
                 return answer
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from functions.core.control import LONGEST_COOLDOWN_SECONDS
-from functions.core.ports import Allowance, Budget
+from functions.core.ports import Allowance, RateLimit
 from functions.core.settings import TargetSettings
 
 NO_HEADERS = Allowance()
@@ -35,15 +35,15 @@ def ready_ms(pace: Pace, tokens: int, target: TargetSettings) -> int:
     return since_ms + round(min(seconds, LONGEST_COOLDOWN_SECONDS) * 1000)
 
 
-def _refill_seconds(budget: Budget | None, needed: int) -> float:
-    """Return how long a budget takes until it holds what is needed; it fills up evenly."""
-    if budget is None or budget.left >= needed:
+def _refill_seconds(rate: RateLimit | None, needed: int) -> float:
+    """Return how long a rate limit takes until it holds what is needed; it fills up evenly."""
+    if rate is None or rate.left >= needed:
         return 0.0
-    if budget.limit is None or budget.limit <= budget.left:
-        return budget.reset_seconds
+    if rate.limit is None or rate.limit <= rate.left:
+        return rate.reset_seconds
     # More than everything there never is: the provider will say so, and the request is split.
-    missing = min(needed, budget.limit) - budget.left
-    return budget.reset_seconds * missing / (budget.limit - budget.left)
+    missing = min(needed, rate.limit) - rate.left
+    return rate.reset_seconds * missing / (rate.limit - rate.left)
 
 
 def _share_seconds(pace: Pace, target: TargetSettings) -> float:

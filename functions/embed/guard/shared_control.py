@@ -1,4 +1,7 @@
-"""A worker's view of the control item. Where it cannot be read or written, the work goes on."""
+"""A worker's view of the control item. Where it cannot be read or written, the work goes on.
+
+Only what costs money does not: a request that cannot be reserved is not sent.
+"""
 
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -6,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from functions.core.breaker import Breaker, Timing, log_transition, opened
+from functions.core.budget import Caps, Cost, Spent
 from functions.core.control import Control, Cooldown
 from functions.core.failure import FailureError, Part
 from functions.core.ports import Clock, ControlStore, Telemetry
@@ -82,6 +86,24 @@ class SharedControl:
             self._store.warm(self._target.name, after=self.known.cooldown.throttles)
         self.known = replace(self.known, cooldown=Cooldown())
         self._telemetry.event("cooldown_ended", target=self._target.name)
+
+    def reserve(self, cost: Cost, caps: Caps) -> Spent | None:
+        """Count the cost of a request, if the caps allow it; raise if the item cannot be written.
+
+        Return what is spent then.
+        """
+        spent = self._store.reserve(
+            self._target.name, self.known.spent, cost, caps, now_ms=self._clock()
+        )
+        if spent is not None:
+            self.known = replace(self.known, spent=spent)
+        return spent
+
+    def settle(self, reserved: Spent, change: Cost) -> None:
+        """Add the difference to a reservation; where that fails, the estimate stays counted."""
+        with self._reaching():
+            self._store.settle(self._target.name, reserved, change)
+            self.known = replace(self.known, spent=self.known.spent.plus(change))
 
     def count(self, part: Part, *, window_ms: int, successes: int, failures: int) -> Breaker | None:
         """Add to the counts of a window; return the breaker, if it can be reached."""

@@ -14,7 +14,10 @@ LABEL = "2026-01-01T00:00:00.000"
 ARN = f"arn:aws:dynamodb:eu-central-1:123456789012:table/articles-table/stream/{LABEL}"
 NUMBER = "100000000000000000001"
 SOURCE = make_source(
-    metadata={"year": "long"}, type_attribute="kind", priority_attribute="priority"
+    metadata={"year": "long"},
+    type_attribute="kind",
+    priority_attribute="priority",
+    tenant_attribute="customer",
 )
 
 
@@ -56,6 +59,7 @@ def test_record_becomes_a_change() -> None:
         "kind": {"S": "note"},
         "year": {"N": "2026"},
         "priority": {"S": "high"},
+        "customer": {"S": "acme"},
     }
 
     assert parse(record(eventName="INSERT", data={"NewImage": image})) == (
@@ -71,6 +75,7 @@ def test_record_becomes_a_change() -> None:
                 inserted=True,
                 content=Document("hello", "note", {"year": 2026}),
                 priority="high",
+                tenant="acme",
             )
         ],
         [],
@@ -81,7 +86,8 @@ def test_keys_only_stream_says_nothing_of_the_content() -> None:
     """R02: an existing table may have such a stream; the text is read when the task is worked."""
     [change], rejected = parse(without("NewImage", of="dynamodb"))
 
-    assert (change.content, change.priority, change.removed) == (None, None, False)
+    assert (change.content, change.priority, change.tenant) == (None, None, None)
+    assert not change.removed
     assert rejected == []
 
 
@@ -90,6 +96,19 @@ def test_removal_has_no_content() -> None:
     [change], _ = parse(record(eventName="REMOVE", data={"NewImage": None}))
 
     assert (change.removed, change.inserted, change.content) == (True, False, None)
+
+
+@pytest.mark.parametrize(
+    ("value", "tenant"),
+    [({"N": "7"}, "7"), ({"S": ""}, ""), ({"SS": ["a", "b"]}, ""), ({"BOOL": True}, "True")],
+)
+def test_tenant_is_a_text_or_a_number(value: dict[str, Any], tenant: str) -> None:
+    """R19: anything else is no tenant, and never keeps a document from its lane."""
+    image = {"id": {"S": "a"}, "body": {"S": "hello"}, "customer": value}
+
+    [change], rejected = parse(record(data={"NewImage": image}))
+
+    assert (change.tenant, rejected) == (tenant, [])
 
 
 def test_bytes_in_an_image_harm_nothing() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from functions.adapters.provider_headers import DEFAULT_RESET_SECONDS, allowance
-from functions.core.ports import Allowance, Budget
+from functions.core.ports import Allowance, RateLimit
 
 
 def test_headers_of_openai_are_read() -> None:
@@ -17,7 +17,7 @@ def test_headers_of_openai_are_read() -> None:
         "x-ratelimit-reset-tokens": "6m0s",
     }
 
-    assert allowance(headers) == Allowance(Budget(59, 1.0, 60), Budget(149984, 360.0, 150000))
+    assert allowance(headers) == Allowance(RateLimit(59, 1.0, 60), RateLimit(149984, 360.0, 150000))
 
 
 def test_absent_headers_are_normal() -> None:
@@ -58,7 +58,7 @@ def test_reset_that_cannot_be_read_is_a_short_one(reset: str) -> None:
     """R23: what is left is worth knowing all the same."""
     headers = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": reset}
 
-    assert allowance(headers).requests == Budget(0, DEFAULT_RESET_SECONDS)
+    assert allowance(headers).requests == RateLimit(0, DEFAULT_RESET_SECONDS)
 
 
 @pytest.mark.parametrize("left", ["", "many", "-1", "nan", "inf"])

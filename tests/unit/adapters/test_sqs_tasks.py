@@ -145,3 +145,27 @@ class _Unreachable:
 
 def _unreachable() -> Any:
     return _Unreachable()
+
+
+@pytest.mark.parametrize(
+    ("lane", "tenant", "group"),
+    [
+        (Lane.BULK, "acme", {"MessageGroupId": "acme"}),
+        (Lane.BULK, "", {}),
+        (
+            Lane.NORMAL,
+            "acme",
+            {"MessageGroupId": make_task().group, "MessageDeduplicationId": ANY},
+        ),
+    ],
+)
+def test_tenant_is_the_message_group_of_a_standard_lane(
+    queue: SqsTasks, stub: Any, lane: Lane, tenant: str, group: dict[str, Any]
+) -> None:
+    """R19: it makes a fair queue; in a FIFO lane the group is the document."""
+    task = make_task(lane=lane, tenant=tenant)
+    entry = {"Id": "0", "MessageBody": task.to_json(), **group}
+    sent = {"QueueUrl": URLS[str(lane)], "Entries": [entry]}
+    stub.add_response("send_message_batch", answer(1), sent)
+
+    assert queue.send([task]) == []

@@ -1,6 +1,6 @@
 """Kinds of failure: what follows from each one alone."""
 
-from functions.core.failure import FailureKind, Part
+from functions.core.failure import Failure, FailureKind, Part
 
 
 def test_only_rejected_documents_are_beyond_a_retry() -> None:
@@ -21,6 +21,7 @@ def test_document_that_is_not_the_cause_spends_no_attempt() -> None:
         "store_denied",
         "event_refused",
         "no_time",
+        "budget",
         "paused",
     }
 
@@ -29,7 +30,7 @@ def test_lane_stops_where_no_request_would_go_better() -> None:
     """R22: the rest of the run is not sent only to fail alike."""
     stopping = {kind for kind in FailureKind if kind.traits.stops_lane}
 
-    assert stopping == {"throttled", "configuration", "paused"}
+    assert stopping == {"throttled", "configuration", "budget", "paused"}
     assert not any(kind.spends_attempt for kind in stopping)
 
 
@@ -41,6 +42,15 @@ def test_each_breaker_counts_the_failures_of_its_own_part() -> None:
         Part.PROVIDER: {"timeout", "provider_error"},
         Part.INDEX: {"index_unavailable", "index_busy"},
     }
+
+
+def test_work_may_be_billed_where_only_the_answer_is_missing() -> None:
+    """R19: after a timeout the cost stays counted; an error that the provider names is free."""
+    assert {kind for kind in FailureKind if Failure(kind, "").may_be_billed} == {
+        "timeout",
+        "provider_error",
+    }
+    assert not Failure(FailureKind.PROVIDER_ERROR, "500", is_refused=True).may_be_billed
 
 
 def test_stored_name_is_the_kind() -> None:

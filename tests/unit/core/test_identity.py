@@ -13,6 +13,7 @@ from functions.core.identity import (
     entry_id,
     message_group,
     row_key,
+    tenant_group,
 )
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
@@ -100,3 +101,27 @@ def test_each_version_is_another_task() -> None:
     row = row_key("default", "articles", DocumentId("a"))
 
     assert len({deduplication_id(row, version, "") for version in (1, 2, 3)}) == 3
+
+
+@pytest.mark.parametrize(
+    ("tenant", "is_itself"),
+    [
+        ("acme-7", True),
+        ("a" * 128, True),
+        ("", True),
+        ("!~", True),
+        ("a" * 129, False),
+        ("two words", False),
+        ("größer", False),
+        ("\ud800", False),
+    ],
+)
+def test_tenant_is_a_message_group_that_sqs_takes(tenant: str, is_itself: bool) -> None:
+    """R19: letters, digits and punctuation, 128 at most; all else is hashed."""
+    group = tenant_group(tenant)
+
+    assert (group == tenant) is is_itself
+    assert len(group) <= 128
+    assert group.isascii()
+    assert " " not in group
+    assert tenant_group(tenant + "x") != group

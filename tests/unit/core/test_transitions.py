@@ -447,3 +447,42 @@ def test_row_that_was_stuck_too_often_is_closed() -> None:
         "stuck after 5 attempts: lost",
     )
     assert (row.progress.attempts, row.errors[-1].message) == (5, "lost")
+
+
+@pytest.mark.parametrize(
+    ("known", "carried", "tenant"),
+    [("acme", None, "acme"), ("acme", "other", "other"), ("acme", "", ""), (None, None, "")],
+    ids=["a delete carries none", "moved", "no longer one's", "not known"],
+)
+def test_tenant_follows_the_change_that_carries_it(
+    known: str | None, carried: str | None, tenant: str
+) -> None:
+    """R19: a delete waits in the group of its document's tenant."""
+    row = None if known is None else make_row(tenant=known)
+
+    made = accept(
+        make_change(tenant=carried),
+        row,
+        target="default",
+        lane=Lane.BULK,
+        trace_id="",
+        now_ms=LATER_MS,
+    )
+
+    assert made.task.tenant == tenant
+
+
+def test_row_over_budget_is_so_until_it_is_sent_again() -> None:
+    """R19: another failure, a start and a requeue end it; it spends no attempt."""
+    failure = Failure(FailureKind.BUDGET, "used up")
+    failed = record_failure(make_row(), failure, now_ms=LATER_MS)
+    parked = settle(failed, Park(4), content_hash=None, now_ms=LATER_MS)
+
+    assert (parked.group, parked.progress.attempts) == (Group.OVER_BUDGET, 0)
+    assert requeue(parked, now_ms=LATER_MS).group is Group.PARKED
+    started = start(
+        parked, make_message(), quarantine=Quarantine.NONE, max_attempts=5, now_ms=LATER_MS
+    )
+    assert not started.progress.over_budget
+    other = record_failure(parked, Failure(FailureKind.PAUSED, "x"), now_ms=LATER_MS)
+    assert other.group is Group.PARKED

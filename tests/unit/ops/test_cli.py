@@ -94,6 +94,7 @@ def test_command_without_a_stack_says_how_to_start_one(
 READ_ONLY = {
     "actions",
     "breakers",
+    "budget show",
     "dead causes",
     "dead export",
     "dead list",
@@ -106,6 +107,7 @@ READ_ONLY = {
 }
 # With the least that each needs.
 CHANGING = {
+    "budget raise": ["--until", "2099-01-01", "--reason", "x"],
     "dead purge": [__file__, "--reason", "x"],
     "dead redrive": [],
     "dead requeue": [],

@@ -16,6 +16,7 @@ from ops.statistics import LABELS, TargetStats, label
         (Group.OPEN, Status.PENDING, "pending"),
         (Group.OPEN, Status.PROCESSING, "processing"),
         (Group.PARKED, Status.PENDING, "parked"),
+        (Group.OVER_BUDGET, Status.PENDING, "over_budget"),
         (Group.HEALING, Status.FAILED, "healing"),
         (Group.FAILED, Status.FAILED, "failed"),
         (Group.FAILED, Status.FAILED_MAX_RETRIES, "failed"),

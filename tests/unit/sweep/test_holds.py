@@ -1,5 +1,7 @@
 """What holds a row back: the limits of each rule."""
 
+from collections import Counter
+
 import pytest
 
 from functions.core.breaker import Breaker
@@ -21,7 +23,7 @@ from tests.builders import NOW_MS
 
 
 def situation(**waiting: int) -> Situation:
-    return Situation(Control(), waiting, NOW_MS)
+    return Situation(Control(), Counter(waiting), NOW_MS)
 
 
 @pytest.mark.parametrize(("waiting", "found"), [(MAX_WAITING, False), (MAX_WAITING + 1, True)])
@@ -54,4 +56,4 @@ def test_stuck_row_waits_for_some_hours_after_a_breaker(
     due_ms = NOW_MS - due_ms
     listed = Listed(RowKey("default/articles/a"), Status.PENDING, Lane.BULK, due_ms, Group.OPEN)
 
-    assert stuck_rule(NOW_MS - RETENTION_MS)(Situation(control, {}, NOW_MS), listed) == hold
+    assert stuck_rule(NOW_MS - RETENTION_MS)(Situation(control, Counter(), NOW_MS), listed) == hold

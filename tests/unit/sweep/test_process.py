@@ -119,6 +119,7 @@ def test_run_tells_how_long_it_took() -> None:
 def test_waiting_failed_and_healing_documents_are_counted(world: World) -> None:
     """R28 R29: what the sweep leaves behind, for the dashboard and its alarms."""
     world.park("parked", in_ms=HOUR_MS)
+    world.park("over budget", in_ms=HOUR_MS, over_budget=True)
     world.fail("healing", in_ms=HOUR_MS)
     world.put("failed", status=Status.FAILED)
     world.put("partial", status=Status.PARTIALLY_COMPLETED)
@@ -130,6 +131,7 @@ def test_waiting_failed_and_healing_documents_are_counted(world: World) -> None:
 
     assert {n: world.telemetry.metrics[n] for n in world.telemetry.metrics if "Docu" in n} == {
         "ParkedDocuments": 1,
+        "OverBudgetDocuments": 1,
         "HealingDocuments": 1,
         "FailedDocuments": 1,
         "StuckDocuments": 1,
@@ -149,7 +151,7 @@ def test_what_is_no_longer_deployed_is_not_counted(world: World, former: str) ->
     world.run("maintenance")
 
     counts = [n for name, n in world.telemetry.metrics.items() if "Docu" in name]
-    assert counts == [0, 0, 0, 0]
+    assert counts == [0, 0, 0, 0, 0]
     assert world.telemetry.metrics["TasksSkippedByBackoff"] == 0
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from functions.core.breaker import Breaker, Circuit
 from functions.core.failure import FailureKind
-from functions.core.ports import Allowance, Budget
+from functions.core.ports import Allowance, RateLimit
 from tests.builders import NOW_MS
 from tests.unit.embed.guard.worker import ANSWER, DOWN, NO_KEY, RUN_SECONDS, Worker
 
@@ -40,7 +40,7 @@ def test_time_spent_waiting_is_taken_off_the_request(worker: Worker) -> None:
 @pytest.mark.parametrize(("left", "asked_ms"), [(0, 10_500), (1, 0)])
 def test_what_the_provider_still_takes_is_heeded(worker: Worker, left: int, asked_ms: int) -> None:
     """R23: its headers say that the next request is welcome in ten seconds, or at once."""
-    worker.answer(replace(ANSWER, allowance=Allowance(Budget(left, 600.0, 60))))
+    worker.answer(replace(ANSWER, allowance=Allowance(RateLimit(left, 600.0, 60))))
 
     worker.ask()
     worker.ask()
@@ -61,7 +61,7 @@ def test_pace_of_the_settings_counts_what_the_last_request_took() -> None:
 
 def test_time_spent_waiting_is_counted(worker: Worker) -> None:
     """R23 R61: all waits of a run together, in milliseconds."""
-    worker.answer(replace(ANSWER, allowance=Allowance(Budget(0, 600.0, 60))))
+    worker.answer(replace(ANSWER, allowance=Allowance(RateLimit(0, 600.0, 60))))
     for _ in range(3):
         worker.ask()
 
@@ -73,7 +73,7 @@ def test_time_spent_waiting_is_counted(worker: Worker) -> None:
 
 def test_pace_that_does_not_fit_into_the_run_is_told(worker: Worker) -> None:
     """R23: nobody is charged for it."""
-    worker.answer(replace(ANSWER, allowance=Allowance(Budget(0, 6000.0, 10))))
+    worker.answer(replace(ANSWER, allowance=Allowance(RateLimit(0, 6000.0, 10))))
     worker.ask()
 
     failure = worker.ask_in_vain()
@@ -187,7 +187,7 @@ def test_limit_of_the_headers_is_that_of_a_request(
     worker: Worker, named: int | None, packed: int
 ) -> None:
     """R09 R23: a request above it would be throttled for ever; below one chunk it is none."""
-    worker.answer(replace(ANSWER, allowance=Allowance(tokens=Budget(0, 60, named))))
+    worker.answer(replace(ANSWER, allowance=Allowance(tokens=RateLimit(0, 60, named))))
     worker.ask()
 
     assert worker.guarded.limits.tokens_per_request == packed

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from functions.core.ports import Allowance, Budget
+from functions.core.ports import Allowance, RateLimit
 from functions.embed.guard.pacing import NO_HEADERS, Pace, ready_ms
 from tests.builders import NOW_MS, make_target
 
@@ -18,15 +18,17 @@ def pace(allowance: Allowance = NO_HEADERS, tokens: int = 1000) -> Pace:
 @pytest.mark.parametrize(
     ("allowance", "seconds"),
     [
-        pytest.param(Allowance(Budget(3, 60, 60), Budget(500, 60, 6000)), 0, id="enough"),
-        pytest.param(Allowance(tokens=Budget(500, 20)), 0, id="just-enough"),
-        pytest.param(Allowance(Budget(0, 60, 60)), 1, id="a-request-is-back-after-a-second"),
-        pytest.param(Allowance(tokens=Budget(100, 59, 6000)), 4, id="tokens-fill-up-evenly"),
-        pytest.param(Allowance(Budget(0, 60, 60), Budget(0, 60, 6000)), 5, id="the-later-decides"),
-        pytest.param(Allowance(tokens=Budget(100, 20)), 20, id="no-limit-told-no-rate-known"),
-        pytest.param(Allowance(tokens=Budget(0, 60, 400)), 60, id="more-than-all-there-ever-is"),
-        pytest.param(Allowance(Budget(0, 7, 0)), 7, id="a-limit-of-nothing"),
-        pytest.param(Allowance(Budget(0, 86_400)), 900, id="a-day-is-a-quarter-of-an-hour"),
+        pytest.param(Allowance(RateLimit(3, 60, 60), RateLimit(500, 60, 6000)), 0, id="enough"),
+        pytest.param(Allowance(tokens=RateLimit(500, 20)), 0, id="just-enough"),
+        pytest.param(Allowance(RateLimit(0, 60, 60)), 1, id="a-request-is-back-after-a-second"),
+        pytest.param(Allowance(tokens=RateLimit(100, 59, 6000)), 4, id="tokens-fill-up-evenly"),
+        pytest.param(
+            Allowance(RateLimit(0, 60, 60), RateLimit(0, 60, 6000)), 5, id="the-later-decides"
+        ),
+        pytest.param(Allowance(tokens=RateLimit(100, 20)), 20, id="no-limit-told-no-rate-known"),
+        pytest.param(Allowance(tokens=RateLimit(0, 60, 400)), 60, id="more-than-all-there-ever-is"),
+        pytest.param(Allowance(RateLimit(0, 7, 0)), 7, id="a-limit-of-nothing"),
+        pytest.param(Allowance(RateLimit(0, 86_400)), 900, id="a-day-is-a-quarter-of-an-hour"),
     ],
 )
 def test_headers_tell_when_there_is_enough_again(allowance: Allowance, seconds: float) -> None:
@@ -59,6 +61,6 @@ def test_first_request_waits_for_nothing() -> None:
 
 def test_headers_outrank_the_settings() -> None:
     """R23: they tell about the whole account, as it is now."""
-    roomy = Allowance(Budget(90, 1, 100))
+    roomy = Allowance(RateLimit(90, 1, 100))
 
     assert ready_ms(pace(roomy), 500, make_target(requests_per_minute=1)) == ANSWERED_MS
