@@ -78,7 +78,9 @@ def deployed_pairs(sources: Iterable[SourceSettings]) -> frozenset[tuple[str, st
 class BreakerSettings(Frozen):
     """When a target's breakers open, and when they try again."""
 
-    window_seconds: int = Field(60, ge=10, le=3600)
+    window_seconds: int = Field(
+        60, ge=10, le=3600, description="... over which failures are counted"
+    )
     least_requests: int = Field(10, ge=1, le=10_000, description="...; fewer open no breaker")
     failure_ratio: float = Field(
         0.5, gt=0, le=1, description="...: the share of failures that opens it"
@@ -153,7 +155,9 @@ class TargetOptions(Frozen):
         description="...: a chunk has at most chunk_tokens times so many bytes. Tokens are counted"
         " with OpenAI's vocabulary; with 1, a chunk fits whatever the model's vocabulary is",
     )
-    max_chunks: int = Field(1000, ge=1, le=10_000)
+    max_chunks: int = Field(
+        1000, ge=1, le=10_000, description="...; a document that has more is rejected"
+    )
     tokens_per_request: int | None = Field(
         None, ge=16, description="..., at most what the provider takes; left out: as much"
     )

@@ -58,7 +58,9 @@ class StreamConfig(Frozen):
     """How Lambda reads the source's stream."""
 
     batch_size: int = Field(100, ge=1, le=1000, description="... records a call")
-    window_seconds: int = Field(1, ge=0, le=300)
+    window_seconds: int = Field(
+        1, ge=0, le=300, description="... in which Lambda gathers records for a call"
+    )
     parallelization: int = Field(
         1, ge=1, le=10, description="... calls at once for each shard; a key keeps its order"
     )

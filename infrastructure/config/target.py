@@ -81,7 +81,12 @@ class BulkConfig(Frozen):
     batch_size: int = Field(
         Lane.BULK.traits.batch_size, ge=1, le=1000, description="... tasks a call"
     )
-    window_seconds: int = Field(Lane.BULK.traits.window_seconds, ge=0, le=300)
+    window_seconds: int = Field(
+        Lane.BULK.traits.window_seconds,
+        ge=0,
+        le=300,
+        description="... in which Lambda gathers tasks for a call",
+    )
 
     @model_validator(mode="after")
     def _large_batches_need_a_window(self) -> "BulkConfig":
@@ -117,7 +122,7 @@ class TargetConfig(TargetOptions):
         pattern=r"^[a-z0-9][a-z0-9._-]{0,199}$",
         description="lower-case letters, digits and . _ -, at most 200 characters",
     )
-    shards: int = Field(1, ge=1, le=100)
+    shards: int = Field(1, ge=1, le=100, description="...; fixed once the index is there")
     replicas: int | None = Field(
         None, ge=0, le=10, description="...; 1 if left out, 0 on a domain of one instance"
     )
@@ -130,8 +135,10 @@ class TargetConfig(TargetOptions):
         None, ge=9, le=100_000, description="..., at least the sum of the lanes' concurrency and 1"
     )
     bulk: BulkConfig = BulkConfig()
-    memory_mb: int = Field(EMBED.memory_mb, ge=128, le=10_240)
-    timeout_seconds: int = Field(EMBED.timeout_seconds, ge=60, le=900)
+    memory_mb: int = Field(EMBED.memory_mb, ge=128, le=10_240, description="... for a run of embed")
+    timeout_seconds: int = Field(
+        EMBED.timeout_seconds, ge=60, le=900, description="... for a run of embed"
+    )
     retry: RetryConfig = RetryConfig()
 
     @property

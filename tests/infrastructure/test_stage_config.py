@@ -163,7 +163,8 @@ TABLE = "arn:aws:dynamodb:eu-west-1:123456789012:table/Articles"
         (
             (*DEFAULT, "timeout_seconds"),
             "120",
-            'targets.default.timeout_seconds: "120" has the wrong type: 60 to 900',
+            'targets.default.timeout_seconds: "120" has the wrong type: 60 to 900 for a run of'
+            " embed",
         ),
         (
             (*DEFAULT, "bulk"),
