@@ -1,4 +1,11 @@
-"""`make simulate SEEDS=N`: play N random histories; `--rules` removes each rule in turn."""
+"""Play random histories of the protocol in memory: the index must end equal to the table.
+
+examples:
+  make simulate SEEDS=5000                         # about a million steps
+  make simulate SEEDS=5000 ARGS="--first 5000"     # the next ones
+  make simulate ARGS="--replay 42"                 # one of them again, made shorter if it fails
+  make simulate SEEDS=100 ARGS="--rules 3"         # and each rule removed: is that found?
+"""
 
 import argparse
 import sys
@@ -7,14 +14,20 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
+from benchmarks.histories.plan import plan
 from benchmarks.histories.removed_rules import REMOVED_RULES, seeds_to_find
-from benchmarks.histories.run import play, play_side_by_side, shrink_seed
-from benchmarks.histories.world import plan
+from benchmarks.histories.run import Result, play, play_side_by_side, shrink_seed
+
+RULE_SEEDS = 5000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Return 0 if no history failed and every removed rule was found."""
-    parser = argparse.ArgumentParser(prog="make simulate", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="make simulate",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--seeds", type=int, default=1000, help="how many histories (1000)")
     parser.add_argument("--first", type=int, default=0, help="the first seed (0)")
     parser.add_argument("--replay", type=int, help="play one seed again, made shorter if it fails")
@@ -23,20 +36,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         type=int,
         default=0,
         metavar="N",
-        help="also remove each rule of"
-        " the protocol in turn, N times, and count the seeds until that is found",
+        help="also remove each rule of the protocol in turn, N times, and count the seeds until"
+        f" that is found: at most {RULE_SEEDS:,}",
     )
     given = parser.parse_args(arguments)
     if given.replay is not None:
         return _replay(given.replay)
     failed = _histories(given.first, given.seeds)
-    missed = _rules(given.rules, given.seeds) if given.rules else 0
+    missed = _rules(given.rules) if given.rules else 0
     return int(bool(failed or missed))
 
 
 def _histories(first: int, seeds: int) -> int:
     began = time.monotonic()
-    result = play_side_by_side(first, seeds)
+    result = Result()
+    for part in play_side_by_side(first, seeds):
+        result.add(part)
+        print(
+            f"{result.histories:,} of {seeds:,} histories, {result.steps:,} steps,"
+            f" {len(result.failed)} failed",
+            file=sys.stderr,
+        )
     seconds = time.monotonic() - began
     print(f"seeds       {first} to {first + seeds - 1}")
     print(
@@ -48,18 +68,21 @@ def _histories(first: int, seeds: int) -> int:
         print(f"failed      seed {seed}: {'; '.join(found)}")
         print(f"            play it again: make simulate ARGS='--replay {seed}'")
     print(f"{len(result.failed)} of {result.histories:,} histories failed")
+    for seed in list(result.failed)[:1]:
+        print("\nthe first one that failed, made shorter")
+        _replay(seed)
     return len(result.failed)
 
 
-def _rules(times: int, seeds: int) -> int:
+def _rules(times: int) -> int:
     missed = 0
     print("\nrule removed: median number of seeds until a history failed")
-    find = partial(seeds_to_find, times=times, limit=seeds)
+    find = partial(seeds_to_find, times=times, limit=RULE_SEEDS)
+    names = [rule.name for rule in REMOVED_RULES]
     with ProcessPoolExecutor() as pool:
-        counts = pool.map(find, range(len(REMOVED_RULES)))
-        for rule, found in zip(REMOVED_RULES, counts, strict=True):
+        for name, found in zip(names, pool.map(find, names), strict=True):
             missed += found is None
-            print(f"  {rule.name:58} {'not found' if found is None else found}", flush=True)
+            print(f"  {name:58} {'not found' if found is None else found}", flush=True)
     return missed
 
 

@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from benchmarks.histories.world import KILLER, POISON, World
+from benchmarks.histories.engines import ENDED, KILLER, POISON
+from benchmarks.histories.world import FOREIGN, World
 from functions.core.entry import Entry
-from functions.core.ledger_row import Status
+from functions.core.identity import entry_id
 from functions.core.task import parse_task
 
 # Below the day after which the sweep takes a document for stuck: no message may be missing.
@@ -13,13 +14,12 @@ LONGEST_WAIT_MS = 20 * 3_600_000
 LOSES_MESSAGES = {"lost lane", "a month passed"}
 SENDS_AGAIN = ("copied task", "redrive", "stream records again", "requeue", "recover")
 MAX_EVENTS = 2  # of one end: an event is sent at least once
-ENDED = {Status.COMPLETED, Status.DELETED, Status.SKIPPED}
 
 
 def violations(world: World) -> list[str]:
     """Compare the table with the index, the ledger, the dead letters and the events."""
     checks = (_documents, _rows, _events, _restarts, _dead_letters)
-    found = [line for check in checks for line in check(world)]
+    found = [line for check in checks for line in check(world)] + world.ledger.forbidden
     if world.control.double_claims:
         found.append("two workers asked on behalf of all after a cooldown")
     return found
@@ -45,16 +45,20 @@ def _documents(world: World) -> Iterator[str]:
 
 
 def _rows(world: World) -> Iterator[str]:
+    entries = world.pipeline.indexes["default"].entries
     for row in world.pipeline.ledger.rows.values():
         name = row.task.document_id
         if row.status in ENDED:
+            entry = entries.get(entry_id(row.task.source, row.task.document_id))
+            if entry is not None and entry.version != row.task.version:
+                yield f"{name}: ended with version {row.task.version}, entry {entry.version}"
             waited_ms = (row.outcome.completed_ms or 0) - world.settling_ms
             if waited_ms > LONGEST_WAIT_MS and not world.faults.keys() & LOSES_MESSAGES:
                 yield f"{name}: waited {waited_ms // 3_600_000} hours after the last fault"
             continue
         if not row.status.is_failed:
             yield f"{name}: ended as {row.status}"
-        elif not _is_harmful(_text(world, name)):
+        elif name != FOREIGN and not _is_harmful(_text(world, name)):
             yield f"{name}: failed, although its text is harmless: {row.outcome.reason}"
         elif not row.outcome.reason:
             yield f"{name}: failed without a reason"
@@ -90,7 +94,7 @@ def _restarts(world: World) -> Iterator[str]:
 def _dead_letters(world: World) -> Iterator[str]:
     for body in world.pipeline.queues.dead_letters():
         name = parse_task(body).document_id
-        if name not in world.harmful:
+        if name not in world.harmful | {FOREIGN}:
             yield f"{name}: a dead letter, although its text was always harmless"
 
 

@@ -2,31 +2,28 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from statistics import median_high
 from typing import Any
 from unittest.mock import patch
 
+from benchmarks.histories import removals
 from benchmarks.histories.run import play_seeds
 from functions.core import closing, transitions
 from functions.core import task as tasks
-from functions.core.entry import Entry, Tombstone, WriteResult, Written
 from functions.core.identity import digest
-from functions.core.ledger_row import LedgerRow, Outcome, Quarantine, Status
-from functions.core.ports import Message, VectorIndex
+from functions.core.ledger_row import Quarantine, Status
 from functions.embed import admit, receive
 from functions.embed import process as embed
-from functions.embed.admit import Verdict
-from functions.embed.ending import Indexed, Removed
-from functions.embed.entry_writes import Writes, write_entries
-from functions.embed.finish import Ended, Finish
+from functions.embed.finish import Finish
 from functions.embed.receive import Receive
 from functions.enqueue import plan
 from functions.sweep import purge, requeue
 from local.memory import ledger
 from local.memory.control import MemoryControl
 from local.memory.index import MemoryIndex
+from local.memory.table import MemorySource
 
 SEEDS_APART = 1_000_000  # between the first seeds of two tries
 
@@ -39,13 +36,14 @@ class RemovedRule:
     remove: Callable[[], AbstractContextManager[Any]]
 
 
-def seeds_to_find(number: int, *, times: int, limit: int) -> int | None:
+def seeds_to_find(name: str, *, times: int, limit: int) -> int | None:
     """Remove a rule; return the median number of seeds until a history fails.
 
     None: one try found nothing.
     """
+    [rule] = [rule for rule in REMOVED_RULES if rule.name == name]
     counts = []
-    with REMOVED_RULES[number].remove():
+    with rule.remove():
         for first in range(0, times * SEEDS_APART, SEEDS_APART):
             result = play_seeds(range(first, first + limit), first_failure_ends=True)
             if not result.failed:
@@ -54,158 +52,107 @@ def seeds_to_find(number: int, *, times: int, limit: int) -> int | None:
     return median_high(counts)
 
 
-def _write_any_version(index: MemoryIndex, entry: Entry | Tombstone) -> WriteResult:
-    index.entries[entry.entry_id] = entry
-    return Written.WRITTEN
+def _without(name: str, *places: tuple[Any, str, Any]) -> RemovedRule:
+    return RemovedRule(name, partial(_patched, places))
 
 
-_write_under_version = MemoryIndex._write
-
-
-def _delete_for_real(index: MemoryIndex, entry: Entry | Tombstone) -> WriteResult:
-    result = _write_under_version(index, entry)
-    if isinstance(entry, Tombstone) and result is Written.WRITTEN:
-        del index.entries[entry.entry_id]
-    return result
-
-
-_accept = transitions.accept
-_requeue = transitions.requeue
-
-
-def _accept_with_hash(change: Any, row: LedgerRow | None, **options: Any) -> LedgerRow:
-    accepted = _accept(change, row, **options)
-    if row is None:
-        return accepted
-    return replace(accepted, outcome=Outcome(content_hash=row.outcome.content_hash))
-
-
-def _keep_expiry(make: Callable[..., LedgerRow], *args: Any, **options: Any) -> LedgerRow:
-    made = make(*args, **options)
-    rows = [row for row in args if isinstance(row, LedgerRow)]
-    expires_at = rows[0].outcome.expires_at if rows else None
-    return replace(made, outcome=replace(made.outcome, expires_at=expires_at))
-
-
-def _complete_from_this_run(index: VectorIndex, entries: Writes, **options: Any) -> Any:
-    own = {job.key: entry.content_hash for job, entry in entries}
-    return {
-        key: replace(ending, content_hash=own[key])
-        if isinstance(ending, Indexed | Removed)
-        else ending
-        for key, ending in write_entries(index, entries, **options).items()
-    }
-
-
-def _close_any_version(finish: Finish, one: Ended, row: LedgerRow | None) -> Ended:
-    if row is None or row is one.job.row:
-        return one
-    return finish.end(replace(one.job, row=row), one.ending)
-
-
-def _claim_always(control: MemoryControl, target: str, *, now_ms: int, until_ms: int) -> bool:
-    del now_ms
-    control_item = control.read(target)
-    cooldown = replace(control_item.cooldown, claimed_until_ms=until_ms)
-    control.items[target] = replace(control_item, cooldown=cooldown)
-    return True
-
-
-def _restart_always(message: Message, row: LedgerRow) -> Verdict | None:
-    """Let every message restart a failed row."""
-    return None if row.is_given_up else _without_work(message, row)
-
-
-_without_work = admit._without_work
-
-
-def _announce_no_more(_: Any, __: Any, row: LedgerRow) -> bool:
-    del row
-    return True
-
-
-_is_unchanged = plan._is_unchanged
-
-
-def _unchanged_in_any_index(change: Any, row: LedgerRow, target: Any, _: str | None) -> bool:
-    return _is_unchanged(change, row, target, row.indexed.index_uuid)
-
-
-def _without(target: Any, name: str, value: Any) -> Callable[[], AbstractContextManager[Any]]:
-    return partial(patch.object, target, name, value)
-
-
-def _both(*removals: Callable[[], AbstractContextManager[Any]]) -> AbstractContextManager[Any]:
+def _patched(places: tuple[tuple[Any, str, Any], ...]) -> AbstractContextManager[Any]:
     stack = ExitStack()
-    for remove in removals:
-        stack.enter_context(remove())
+    for target, name, value in places:
+        stack.enter_context(patch.object(target, name, value))
     return stack
 
 
 REMOVED_RULES = (
-    RemovedRule(
-        "the index refuses older versions", _without(MemoryIndex, "_write", _write_any_version)
+    # Versions.
+    _without(
+        "a version is above the one before",
+        (transitions, "next_version", lambda _, now_ms: now_ms),
     ),
-    RemovedRule("a delete leaves a tombstone", _without(MemoryIndex, "_write", _delete_for_real)),
-    RemovedRule("a tombstone is kept for a day", _without(purge, "KEPT_MS", 0)),
-    RemovedRule(
-        "a task's deduplication id has the version",
-        _without(tasks, "deduplication_id", lambda row, *_: digest(row)),
-    ),
-    RemovedRule(
+    _without(
         "a version follows the clock too",
-        _without(transitions, "next_version", lambda previous, _: previous + 1),
+        (transitions, "next_version", lambda previous, _: previous + 1),
     ),
-    RemovedRule(
-        "rows are written under their revision", _without(ledger, "_fits", lambda *_: True)
+    _without("rows are written under their revision", (ledger, "_fits", lambda *_: True)),
+    _without(
+        "whoever sends again takes a new version",
+        (requeue, "requeue", removals.requeue_same_version),
+        (embed, "requeue", removals.requeue_same_version),
     ),
-    RemovedRule(
+    _without(
+        "a task's deduplication id has the version",
+        (tasks, "deduplication_id", lambda row, *_: digest(row)),
+    ),
+    # Changes.
+    _without(
+        "a change older than the last one is dropped",
+        (plan, "_without_new_version", removals.take_older_changes),
+    ),
+    _without(
+        "a repeated change is sent again if its task waits",
+        (plan, "_without_new_version", removals.send_once),
+    ),
+    _without(
         "unchanged is asked of closed rows only",
-        lambda: _both(
-            _without(plan, "accept", _accept_with_hash), _without(plan, "HASHED", tuple(Status))
-        ),
+        (plan, "accept", removals.accept_with_hash),
+        (plan, "HASHED", tuple(Status)),
     ),
-    RemovedRule(
-        "an open row does not expire",
-        lambda: _both(
-            _without(plan, "accept", partial(_keep_expiry, _accept)),
-            _without(requeue, "requeue", partial(_keep_expiry, _requeue)),
-        ),
-    ),
-    RemovedRule(
-        "a run closes rows of its own version only",
-        _without(Finish, "_decide", _close_any_version),
-    ),
-    RemovedRule(
-        "an entry of the same version closes the row as it is",
-        _without(embed, "write_entries", _complete_from_this_run),
-    ),
-    RemovedRule(
-        "after a lost write the row that stands is announced",
-        lambda: _both(
-            _without(closing, "announce_standing", _announce_no_more),
-            _without(Receive, "_announced_again", lambda _, verdict, *__: verdict),
-        ),
-    ),
-    RemovedRule(
-        "a task that ended a run is worked apart",
-        lambda: _both(
-            _without(admit, "quarantine_of", lambda *_: Quarantine.NONE),
-            _without(receive, "quarantine_of", lambda *_: Quarantine.NONE),
-        ),
-    ),
-    RemovedRule(
-        "a proven crash spends an attempt", _without(admit, "_has_crashed", lambda _: False)
-    ),
-    RemovedRule(
-        "only a message that was sent later restarts a failed row",
-        _without(admit, "_without_work", _restart_always),
-    ),
-    RemovedRule(
-        "one worker asks after a cooldown", _without(MemoryControl, "claim", _claim_always)
-    ),
-    RemovedRule(
+    _without(
         "unchanged holds for one index only",
-        _without(plan, "_is_unchanged", _unchanged_in_any_index),
+        (plan, "_is_unchanged", removals.unchanged_in_any_index),
+    ),
+    _without(
+        "an open row does not expire",
+        (plan, "accept", partial(removals.keep_expiry, transitions.accept)),
+        (requeue, "requeue", partial(removals.keep_expiry, transitions.requeue)),
+    ),
+    # Tasks.
+    _without("an item is read as it is now", (MemorySource, "read", removals.read_a_write_late)),
+    _without("of a batch the newest version is worked", (receive, "_age", lambda _: 0)),
+    _without("an older version is not worked", (receive, "admit", removals.admit_older_versions)),
+    _without("a version that ended is not worked", (admit, "_without_work", removals.work_again)),
+    _without("one delivery is worked once", (admit, "_without_work", removals.work_twice)),
+    _without("copies of a task become one", (receive, "admit", removals.work_each_copy)),
+    _without(
+        "only a message that was sent later restarts a failed row",
+        (admit, "_without_work", removals.restart_always),
+    ),
+    _without(
+        "a task that ended a run is worked apart",
+        (admit, "quarantine_of", lambda *_: Quarantine.NONE),
+        (receive, "quarantine_of", lambda *_: Quarantine.NONE),
+    ),
+    _without("a proven crash spends an attempt", (admit, "_has_crashed", lambda _: False)),
+    _without("one worker asks after a cooldown", (MemoryControl, "claim", removals.claim_always)),
+    # The index.
+    _without(
+        "the index refuses older versions", (MemoryIndex, "_write", removals.write_any_version)
+    ),
+    _without(
+        "the index refuses an equal version",
+        (MemoryIndex, "_write", removals.write_over_an_equal_version),
+    ),
+    _without(
+        "each version is written, also with the same content",
+        (embed, "write_entries", removals.write_only_what_differs),
+    ),
+    _without(
+        "an entry of the same version closes the row as it is",
+        (embed, "write_entries", removals.complete_from_this_run),
+    ),
+    _without(
+        "a run closes rows of its own version only",
+        (Finish, "_decide", removals.close_any_version),
+    ),
+    _without(
+        "after a lost write the row that stands is announced",
+        (closing, "announce_standing", removals.announce_no_more),
+        (Receive, "_announced_again", lambda _, verdict, *__: verdict),
+    ),
+    _without("a delete leaves a tombstone", (MemoryIndex, "_write", removals.delete_for_real)),
+    _without("a tombstone is kept for a day", (purge, "KEPT_MS", 0)),
+    _without(
+        "the purge removes tombstones only",
+        (MemoryIndex, "_remove", removals.remove_whatever_it_is),
     ),
 )

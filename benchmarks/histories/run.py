@@ -1,15 +1,16 @@
 """Histories by seed: played, checked, and made shorter where one fails."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from benchmarks.histories.checks import violations
+from benchmarks.histories.plan import History, plan
 from benchmarks.histories.shrink import shrink
-from benchmarks.histories.world import History, World, plan
+from benchmarks.histories.world import World
 
-SEEDS_PER_PART = 250
+SEEDS_PER_PART = 100
 
 
 @dataclass
@@ -20,6 +21,13 @@ class Result:
     steps: int = 0
     faults: Counter[str] = field(default_factory=Counter)
     failed: dict[int, list[str]] = field(default_factory=dict)  # by seed
+
+    def add(self, part: "Result") -> None:
+        """Take what other histories have shown."""
+        self.histories += part.histories
+        self.steps += part.steps
+        self.faults += part.faults
+        self.failed |= part.failed
 
 
 def play(history: History) -> tuple[World, list[str]]:
@@ -54,18 +62,12 @@ def play_seeds(seeds: Iterable[int], *, first_failure_ends: bool = False) -> Res
     return result
 
 
-def play_side_by_side(first: int, seeds: int) -> Result:
-    """Play the histories of many seeds, on all cores."""
+def play_side_by_side(first: int, seeds: int) -> Iterator[Result]:
+    """Play the histories of many seeds, on all cores; yield the result of each part."""
     starts = range(first, first + seeds, SEEDS_PER_PART)
     parts = [range(start, min(start + SEEDS_PER_PART, first + seeds)) for start in starts]
-    whole = Result()
     with ProcessPoolExecutor() as pool:
-        for part in pool.map(play_seeds, parts):
-            whole.histories += part.histories
-            whole.steps += part.steps
-            whole.faults += part.faults
-            whole.failed |= part.failed
-    return whole
+        yield from pool.map(play_seeds, parts)
 
 
 def shrink_seed(seed: int) -> History:

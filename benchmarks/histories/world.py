@@ -2,122 +2,47 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from benchmarks.histories.engines import (
+    DIMENSIONS,
+    KILLER,
+    POISON,
+    Provider,
+    SlowControl,
+    WatchedLedger,
+)
 from benchmarks.histories.interrupts import Interrupted, Killed
-from functions.core.failure import Failure, FailureError, FailureKind, RefusedRequestError
+from benchmarks.histories.plan import WEIGHTS, Rates, Step, choose
+from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.lane import PRIORITIES
-from functions.core.ledger_row import Group, LedgerRow
-from functions.core.ports import Embedded, Listed
+from functions.core.ledger_row import Group
 from functions.core.settings import SourceSettings, TargetSettings
 from functions.sweep.process import SweepError
 from functions.sweep.requeue import Requeue
-from local.memory.control import MemoryControl
-from local.memory.index import HashedEmbedder
-from local.memory.ledger import MemoryLedger
 from local.memory.pipeline import MemoryPipeline
-from local.memory.queues import Chance, MemoryQueues
-
-if TYPE_CHECKING:
-    from functions.core.identity import RowKey
+from local.memory.queues import MemoryQueues
 
 DOCUMENTS = ("a", "b")
-POISON = "poison"  # the provider rejects a text with this word
-KILLER = "killer"  # a run that embeds a text with this word is killed
+FOREIGN = "7"  # of a table that was replaced: its key is a number
 TEXTS = ("alpha", "beta", "gamma", "", f"delta {POISON}", f"epsilon {KILLER}")
 HARMLESS_TEXTS = TEXTS[:4]
-DIMENSIONS = 16
 
-MIN_STEPS, MAX_STEPS = 5, 60  # of one history: in a long one a later write hides what went wrong
 MAX_NESTED_STEPS = 400  # of one history
 MAX_KILLS = 6  # by chance, in one history; documents have five attempts, and heal
 # In one history: after ten, a message that was acknowledged each time is a dead letter of SQS.
 MAX_LOST_ANSWERS = 4
+MAX_HURRIED_RECEIVES = 3
 MAX_DEPTH = 2  # runs that start between two calls of another run
 MAX_SKEW_MS = 5_000
 STREAM_SECONDS = 24 * 3600
+DAY_SECONDS = 25 * 3600
 MONTH_SECONDS = 31 * 24 * 3600
 MAX_SETTLE_ROUNDS = 5_000
 PASSING = [kind for kind in FailureKind if not kind.is_permanent]
-
-
-@dataclass(frozen=True)
-class Step:
-    """One action, with the seed of all that is left to chance in it."""
-
-    action: str
-    seed: int
-
-
-@dataclass(frozen=True)
-class Rates:
-    """How often what happens in one history; each history has its own.
-
-    With the same rates for all, what needs many of one action, or none of another, never comes.
-    """
-
-    weights: Mapping[str, float]  # of the actions, compared with each other
-    kill: float = 0.02  # before and after each call of a run
-    failure: float = 0.02
-    interleave: float = 0.07
-    throttle: float = 0.2  # for each request of the provider
-    back: float = 0.4  # a write that restores the text before: A, B, A
-
-
-class Provider(HashedEmbedder):
-    """Rejects poison, and lets a killer end the run."""
-
-    def __init__(self, meanwhile: Callable[[], None], chance: Callable[[], bool]) -> None:
-        super().__init__(DIMENSIONS)
-        self._chance = chance  # of a request that is throttled
-        self._meanwhile = meanwhile  # what happens while a request is under way
-
-    def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
-        self._meanwhile()
-        if self._chance():
-            raise FailureError(Failure(FailureKind.THROTTLED, "too many requests"))
-        if any(KILLER in text for text in texts):
-            raise Killed
-        if any(POISON in text for text in texts):
-            raise RefusedRequestError(Failure(FailureKind.INVALID_INPUT, "rejected"))
-        return super().embed(texts, timeout_seconds=timeout_seconds)
-
-
-class CountingControl(MemoryControl):
-    """Counts the claims that were given while another worker had one."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.double_claims = 0
-
-    def claim(self, target: str, *, now_ms: int, until_ms: int) -> bool:
-        is_claimed = self.read(target).cooldown.claimed_until_ms > now_ms
-        is_given = super().claim(target, now_ms=now_ms, until_ms=until_ms)
-        self.double_claims += is_given and is_claimed
-        return is_given
-
-
-class LaggingLedger(MemoryLedger):
-    """Lists rows as they were some time ago, now and then, as a secondary index does."""
-
-    def __init__(self, chance: Chance) -> None:
-        super().__init__()
-        self._chance = chance
-        self._before: dict[RowKey, LedgerRow] = {}
-
-    def listed(self, groups: Sequence[Group], **options: Any) -> Iterator[Listed]:
-        fresh = self.rows
-        if self._chance(0.3):
-            self.rows = self._before
-        found = list(super().listed(groups, **options))
-        self.rows = fresh
-        if self._chance(0.5):
-            self._before = dict(fresh)
-        yield from found
 
 
 class World:
@@ -140,13 +65,14 @@ class World:
         target = TargetSettings(
             name="default", model="text-embedding-3-small", dimensions=DIMENSIONS, index="articles"
         )
-        self.control = CountingControl()
+        self.control = SlowControl(lambda: self.pipeline.clock(), self._chance)
+        self.ledger = WatchedLedger(self._chance)
         self.pipeline = MemoryPipeline(
             [source],
             [target],
             embedders={"default": Provider(self._interrupt, lambda: self._chance(rates.throttle))},
             control=self.control,
-            ledger=LaggingLedger(self._chance),
+            ledger=self.ledger,
             around=self._around,
             function_clock=lambda: self.pipeline.clock() + self._skew_ms,
             chance=self._chance,
@@ -220,7 +146,11 @@ class World:
         is_long = self.steps > MAX_NESTED_STEPS
         if chance > 1 - rates.interleave and self._depth < MAX_DEPTH and not is_long:
             self.faults["interleaved steps"] += 1
-            self._nested(_choose(self._random, self._rates, self._random.randint(1, 9)))
+            # Most rules are for a run that is overtaken by another one.
+            actions = ["overtake"]
+            if self._random.random() < 0.5:
+                actions = choose(self._random, self._rates, self._random.randint(1, 9))
+            self._nested(actions)
 
     def _nested(self, actions: Sequence[str]) -> None:
         self._depth += 1
@@ -248,8 +178,8 @@ class World:
             self.pipeline.embed["default"] = outer
 
     def _write(self) -> None:
-        name = self._random.choice(DOCUMENTS)
-        if self._random.random() < 0.25:
+        name = self._random.choice(DOCUMENTS[: self._rates.documents])
+        if self._random.random() < self._rates.delete:
             self.table.delete({"id": name})
         else:
             texts = TEXTS if self._random.random() < 0.1 else HARMLESS_TEXTS
@@ -291,11 +221,34 @@ class World:
     def _catch_up(self) -> None:
         """Let other workers do all there is to do."""
         self._deliver()
+        self._embed_all()
+        with self._run_of_a_function():
+            self.pipeline.sweep("maintenance")
+
+    def _embed_all(self) -> None:
         for queue in self.pipeline.queues.names:
             with self._run_of_a_function():
                 self.pipeline.run(queue, 10)
-        with self._run_of_a_function():
-            self.pipeline.sweep("maintenance")
+
+    def _overtake(self) -> None:
+        """Let the application change a document, and others work it, with or without the change."""
+        self._write()
+        if self._random.random() < 0.5:
+            self._next_message()
+            return
+        self._catch_up()
+        if self._random.random() < 0.5:
+            self._forget_deletes()
+
+    def _next_message(self) -> None:
+        """Let time pass until the next message comes, and work all that can be received then."""
+        # With ten runs that record nothing, SQS moves any message.
+        if max(self.pipeline.queues.receive_counts(), default=0) > MAX_HURRIED_RECEIVES:
+            return
+        now_ms = self.pipeline.clock()
+        times = self.pipeline.queues.visible_times()
+        self.pipeline.clock.advance(max(min(times, default=now_ms) - now_ms, 0) / 1000)
+        self._embed_all()
 
     def _lose_answer(self) -> None:
         """Run embed to its end, but lose what it answers: every message comes again."""
@@ -325,6 +278,16 @@ class World:
             self.faults["lost lane"] += 1
             self.pipeline.queues.purge(self._random.choice(self.pipeline.queues.names))
             self._recover()
+
+    def _forget_deletes(self) -> None:
+        """Let a node of the index start again: it knows no version of what is deleted."""
+        self.faults["forgotten deletes"] += 1
+        self.pipeline.indexes["default"].forget()
+
+    def _foreign_key(self) -> None:
+        """Let a change of a table come that was replaced: its key is of another type."""
+        self.faults["foreign key"] += 1
+        self.table.stream.append(_foreign_record(self.table.arn, self.pipeline.clock()))
 
     def _recover(self) -> None:
         """Let an operator send every open document again."""
@@ -358,7 +321,11 @@ class World:
             self.pipeline.reconcile()
 
     def _expire(self) -> None:
-        """Let a month pass: rows expire, queues and streams forget."""
+        """Let a day pass, or a month: rows expire, queues and streams forget."""
+        if self._random.random() < 0.5:
+            self.faults["a day passed"] += 1
+            self.pipeline.clock.advance(DAY_SECONDS)
+            return
         self.faults["a month passed"] += 1
         self.pipeline.deliver_new()
         self.pipeline.clock.advance(MONTH_SECONDS)
@@ -374,51 +341,18 @@ class World:
         self.pipeline.clock.advance(self._random.choice([1, 60, 400, 1000, 4000]))
 
 
-# How often each action is taken on the average, compared with the others.
-WEIGHTS = {
-    "write": 16,
-    "deliver": 12,
-    "embed": 24,
-    "catch_up": 6,
-    "wait": 4,
-    "sweep": 5,
-    "reconcile": 3,
-    "redeliver": 3,
-    "lose_answer": 3,
-    "copy": 4,
-    "redrive": 2,
-    "requeue": 2,
-    "recover": 1,
-    "lose_messages": 1,
-    "expire": 1,
-}
-
-
-@dataclass(frozen=True)
-class History:
-    """What happens, and how often something comes between."""
-
-    rates: Rates
-    steps: Sequence[Step]
-
-
-def plan(seed: int) -> History:
-    """Choose the rates and the steps of a history; the same seed gives the same ones."""
-    chooser = random.Random(seed)
-    # Not both often: with ten runs that record nothing, SQS moves any message.
-    kill, failure = chooser.choice([(0, 0), (0.02, 0.02), (0.1, 0), (0, 0.05)])
-    rates = Rates(
-        weights={name: weight * chooser.choice([0, 1, 4]) for name, weight in WEIGHTS.items()}
-        | {"write": WEIGHTS["write"], "embed": WEIGHTS["embed"]},
-        kill=kill,
-        failure=failure,
-        interleave=chooser.choice([0.02, 0.07, 0.25]),
-        throttle=chooser.choice([0, 0.2, 0.6]),
-        back=chooser.choice([0, 0.4, 0.8]),
-    )
-    actions = _choose(chooser, rates, chooser.randint(MIN_STEPS, MAX_STEPS))
-    return History(rates, [Step(action, chooser.getrandbits(64)) for action in actions])
-
-
-def _choose(chooser: random.Random, rates: Rates, number: int) -> list[str]:
-    return chooser.choices(list(rates.weights), list(rates.weights.values()), k=number)
+def _foreign_record(arn: str, now_ms: int) -> dict[str, Any]:
+    key = {"id": {"N": FOREIGN}}
+    return {
+        "eventID": "foreign",
+        "eventName": "INSERT",
+        "eventSource": "aws:dynamodb",
+        "eventSourceARN": f"{arn}/stream/2025-01-01T00:00:00.000",
+        "dynamodb": {
+            "ApproximateCreationDateTime": now_ms // 1000,
+            "Keys": key,
+            "NewImage": {**key, "body": {"S": "foreign"}},
+            "SequenceNumber": f"{now_ms}00000000",
+            "StreamViewType": "NEW_IMAGE",
+        },
+    }

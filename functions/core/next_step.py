@@ -116,7 +116,10 @@ def _wait(failure: Failure, tried: Progress, settings: RetrySettings, jitter: fl
 
 
 def _hide_or_park(delay: float, tried: Progress, settings: RetrySettings) -> Step:
-    if delay > settings.max_hide_seconds or tried.receive_count >= LAST_HIDING_RECEIVE:
+    is_long = delay > settings.max_hide_seconds
+    # Another run with the same task has parked it meanwhile, and its message may be gone.
+    is_parked = tried.parked
+    if is_long or is_parked or tried.receive_count >= LAST_HIDING_RECEIVE:
         return Park(delay)
     return RetryAfter(delay)
 

@@ -18,6 +18,10 @@ class MemoryControl:
         self.is_down = False
 
     def read(self, target: str) -> Control:
+        return self.standing(target)
+
+    def standing(self, target: str) -> Control:
+        """Return the item as every write compares it."""
         if self.is_down:
             message = "reading the control item: the store is down"
             raise FailureError(Failure(FailureKind.STORE_UNAVAILABLE, message))
@@ -26,7 +30,7 @@ class MemoryControl:
     def count(
         self, target: str, part: Part, *, window_ms: int, successes: int, failures: int
     ) -> Breaker:
-        breaker = self.read(target).breaker(part)
+        breaker = self.standing(target).breaker(part)
         if window_ms > breaker.window_ms:
             breaker = replace(breaker, window_ms=window_ms, successes=0, failures=0)
         if window_ms == breaker.window_ms:
@@ -39,7 +43,7 @@ class MemoryControl:
         return breaker
 
     def swap(self, target: str, part: Part, before: Breaker, after: Breaker) -> bool:
-        standing = self.read(target).breaker(part)
+        standing = self.standing(target).breaker(part)
         if _identity(standing) != _identity(before):
             return False
         counted = replace(
@@ -52,26 +56,26 @@ class MemoryControl:
         return True
 
     def cool(self, target: str, *, until_ms: int, after: int) -> Cooldown:
-        standing = self.read(target).cooldown
+        standing = self.standing(target).cooldown
         cooldown = standing
         if standing.throttles in (0, after) and standing.until_ms < until_ms:
             cooldown = Cooldown(until_ms, standing.throttles + 1)
         elif standing.until_ms < until_ms:
             cooldown = replace(standing, until_ms=until_ms)
-        self.items[target] = replace(self.read(target), cooldown=cooldown)
+        self.items[target] = replace(self.standing(target), cooldown=cooldown)
         return cooldown
 
     def claim(self, target: str, *, now_ms: int, until_ms: int) -> bool:
-        standing = self.read(target).cooldown
+        standing = self.standing(target).cooldown
         is_due = standing.throttles > 0 and standing.until_ms <= now_ms
         if not is_due or standing.claimed_until_ms > now_ms:
             return False
         claimed = replace(standing, claimed_until_ms=until_ms)
-        self.items[target] = replace(self.read(target), cooldown=claimed)
+        self.items[target] = replace(self.standing(target), cooldown=claimed)
         return True
 
     def warm(self, target: str, *, after: int) -> None:
-        control = self.read(target)
+        control = self.standing(target)
         if control.cooldown.throttles == after:
             self.items[target] = replace(control, cooldown=Cooldown())
 
@@ -107,14 +111,14 @@ class MemoryControl:
         return True
 
     def note_index(self, target: str, *, before: str, after: str) -> bool:
-        control = self.read(target)
+        control = self.standing(target)
         if control.index_uuid != before:
             return False
         self.items[target] = replace(control, index_uuid=after)
         return True
 
     def _put(self, target: str, part: Part, breaker: Breaker) -> None:
-        self.items[target] = self.read(target).with_breaker(part, breaker)
+        self.items[target] = self.standing(target).with_breaker(part, breaker)
 
 
 def _identity(breaker: Breaker) -> tuple[object, ...]:

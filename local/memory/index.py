@@ -20,12 +20,23 @@ class MemoryIndex:
     def __init__(self, dimensions: int) -> None:
         self._dimensions = dimensions
         self.entries: dict[EntryId, Entry | Tombstone] = {}
+        self._removed: dict[EntryId, int] = {}  # versions of deletes that are not forgotten yet
         self.uuid: str | None = "index-1"  # None: the index is gone
 
     def lose(self, uuid: str | None = None) -> None:
         """Lose the index with all its entries; with a UUID, a new one is in its place."""
         self.entries = {}
+        self.forget()
         self.uuid = uuid
+
+    def forget(self) -> None:
+        """Forget the versions of deletes, as after `gc_deletes` or the restart of a node."""
+        self._removed = {}
+
+    def delete(self, name: EntryId, version: int) -> None:
+        """Delete an entry under a version; this is known until it is forgotten."""
+        self.entries.pop(name, None)
+        self._removed[name] = version
 
     def read(self, ids: Sequence[EntryId]) -> dict[EntryId, StoredEntry]:
         if self.uuid is None:
@@ -67,7 +78,7 @@ class MemoryIndex:
             return True
         if isinstance(held, Entry) or held.version > version:
             return False
-        del self.entries[name]
+        self.delete(name, version + 1)
         return True
 
     def _write(self, entry: Entry | Tombstone) -> WriteResult:
@@ -77,7 +88,8 @@ class MemoryIndex:
                 FailureKind.INDEX_REJECTED, "OpenSearch answered 400 mapper_parsing_exception"
             )
         held = self.entries.get(entry.entry_id)
-        if held is not None and held.version >= entry.version:
+        version = held.version if held else self._removed.get(entry.entry_id, -1)
+        if version >= entry.version:
             return Written.CONFLICT
         self.entries[entry.entry_id] = entry
         return Written.WRITTEN

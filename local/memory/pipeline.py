@@ -167,14 +167,19 @@ class MemoryPipeline:
     def deliver_new(self) -> None:
         """Give enqueue the records that each stream got since the last call."""
         for name, table in self.tables.items():
-            end = len(table.stream)
-            records = table.stream[self.read[name] : end]
-            if records:
-                failed = set(self.deliver(records))
-                numbers = [record["dynamodb"]["SequenceNumber"] for record in table.stream[:end]]
-                # Lambda comes again from the first record that failed.
-                again = [place for place, number in enumerate(numbers) if number in failed]
-                self.read[name] = min([max(end, self.read[name]), *again])
+            start, end = self.read[name], len(table.stream)
+            if start == end:
+                continue
+            try:
+                failed = set(self.deliver(table.stream[start:end]))
+            except BaseException:
+                # The whole batch comes again, whatever another reader has done meanwhile.
+                self.read[name] = min(start, self.read[name])
+                raise
+            numbers = [record["dynamodb"]["SequenceNumber"] for record in table.stream[:end]]
+            # Lambda comes again from the first record that failed.
+            again = [place for place, number in enumerate(numbers) if number in failed]
+            self.read[name] = min([max(end, self.read[name]), *again])
 
     def run(self, queue: str, most: int = BATCH, seconds: float = RUN_SECONDS) -> int:
         """Run embed once on a batch of a lane; return how many messages it took."""

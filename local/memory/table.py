@@ -23,6 +23,7 @@ class MemoryTable:
         self._source = source
         self._clock = clock
         self._numbers = count(1)
+        self.arn = f"arn:aws:dynamodb:us-east-1:000000000000:table/{source.table}"
         self._types: dict[str, set[str]] | None = None  # of the key, known by the first item
         self.items: dict[tuple[str, ...], dict[str, Any]] = {}
         self.stream: list[dict[str, Any]] = []
@@ -64,13 +65,12 @@ class MemoryTable:
         }
         if event != "REMOVE":
             data["NewImage"] = item
-        table = f"arn:aws:dynamodb:us-east-1:000000000000:table/{self._source.table}"
         self.stream.append(
             {
                 "eventID": f"event-{number}",
                 "eventName": event,
                 "eventSource": "aws:dynamodb",
-                "eventSourceARN": f"{table}/stream/2026-01-01T00:00:00.000",
+                "eventSourceARN": f"{self.arn}/stream/2026-01-01T00:00:00.000",
                 "dynamodb": data,
             }
         )

@@ -46,7 +46,7 @@ def index_engine(
     """Make an empty index with a few metadata fields."""
     if engine == "memory":
         memory = MemoryIndex(DIMENSIONS)
-        yield IndexEngine(memory, memory.search, lambda: None)
+        yield IndexEngine(memory, memory.search, memory.forget)
         return
     http = opensearch(request)
     alias = f"contract-{uuid4()}"

@@ -163,6 +163,18 @@ def test_removed_tombstone_is_gone(engine: IndexEngine) -> None:
     assert write(engine, entry("a", version=NOW_MS)) == [Written.WRITTEN]
 
 
+def test_version_of_a_removal_is_known_until_the_index_forgets_it(engine: IndexEngine) -> None:
+    """R07: so only a tombstone keeps a late older run away for good."""
+    stone = tombstone("a", version=9)
+    write(engine, stone)
+    engine.index.remove({stone.entry_id: stone.version})
+
+    assert write(engine, entry("a", version=9)) == [Written.CONFLICT]
+
+    engine.forget()
+    assert write(engine, entry("a", version=9)) == [Written.WRITTEN]
+
+
 def test_only_old_tombstones_are_removed(engine: IndexEngine) -> None:
     """R07 R31: an entry stays, and so does a tombstone of a newer delete."""
     kept: list[Entry | Tombstone] = [entry("live", version=9), tombstone("newer", version=10)]

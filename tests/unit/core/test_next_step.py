@@ -340,6 +340,15 @@ def test_last_receives_are_kept_for_kills(kind: FailureKind) -> None:
     assert then == Park(before.delay_seconds)
 
 
+@pytest.mark.parametrize("kind", [*CHARGED, FailureKind.STORE_UNAVAILABLE, FailureKind.NO_TIME])
+def test_task_that_another_run_has_parked_stays_parked(kind: FailureKind) -> None:
+    """R29 R31: that run may have acknowledged the message; hidden, the task would wait a day."""
+    before = step_after(Failure(kind, "x"))
+
+    assert isinstance(before, RetryAfter)
+    assert step_after(Failure(kind, "x"), parked=True) == Park(before.delay_seconds)
+
+
 def test_message_without_a_ledger_outlasts_a_night() -> None:
     """R31: a store that is down loses no message to the dead letters, nor asks too much of SQS."""
     delays = [later_seconds(receives) for receives in range(1, MAX_RECEIVES + 1)]
