@@ -6,8 +6,8 @@ edited paragraph is paid alone.
 
 import re
 import zlib
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
 from itertools import pairwise
 
 from semantic_text_splitter import TextSplitter
@@ -18,19 +18,20 @@ from semantic_text_splitter import TextSplitter
 VOCABULARY = "text-embedding-3-small"
 # Of ordinary text.
 BYTES_PER_TOKEN = 4
-# Paragraphs, lines, sentences; what is still too long is left to the splitter.
+# Paragraphs, lines, sentences; what is still too long is cut between words.
 SEPARATORS = (
     re.compile(r"\n[^\S\n]*\n\s*"),
     re.compile(r"\n\s*"),
     re.compile(r"(?<=[.!?。！？])\s+"),  # noqa: RUF001
 )
+# With the white space behind it.
+WORD = re.compile(r"\S+\s*")
 # A chunk ends when it holds this part of its limit, after a unit that is as large by itself
 # (most paragraphs are) or after one of the smaller units that are boundaries. So a little behind
 # an edit, the text is cut as it was before.
 MIN_FILL = 0.5
 BOUNDARY_SHARE = 0.5
-# A text without any structure is given to the splitter in blocks: its time grows faster than
-# the text.
+# A word without end is given to the splitter in blocks: its time grows faster than the text.
 BLOCK_CHARACTERS_PER_TOKEN = 16
 # So short that counting its bytes is good enough.
 SHORT_BYTES = 32
@@ -58,7 +59,7 @@ def count_tokens(text: str, *, most: int) -> int:
     The splitter cannot count, but it can tell whether a text fits. An ordinary text fits into
     a quarter of its bytes, so that one question is enough.
     """
-    size = len(text.encode())
+    size = _size(text)
     if size <= SHORT_BYTES:
         return min(size, most)
     guess = -(-size // BYTES_PER_TOKEN)
@@ -69,11 +70,17 @@ def count_tokens(text: str, *, most: int) -> int:
 
 def _within(chunk: str, max_bytes: int) -> Iterator[str]:
     """Cut a chunk that has too many bytes, between words where it has any."""
-    if len(chunk.encode()) <= max_bytes:
+    if _size(chunk) <= max_bytes:
         yield chunk
     else:
-        splitter = TextSplitter.from_callback(lambda part: len(part.encode()), max_bytes)
-        yield from splitter.chunks(chunk)
+        splitter = TextSplitter.from_callback(_size, max_bytes)
+        yield from _between_words(
+            chunk, lambda part: _size(part.strip()) <= max_bytes, splitter.chunks
+        )
+
+
+def _size(text: str) -> int:
+    return len(text.encode())
 
 
 def _join(units: Iterator[str], max_tokens: int) -> Iterator[str]:
@@ -100,7 +107,8 @@ def _is_boundary(unit: str) -> bool:
 def _units(text: str, max_tokens: int, separators: tuple[re.Pattern[str], ...]) -> Iterator[str]:
     """Cut at the first separator, and what is too long at the next; lose nothing."""
     if not separators:
-        yield from _between_words(text, max_tokens)
+        cut_word = partial(_inside_word, max_tokens=max_tokens)
+        yield from _between_words(text, partial(_fits, max_tokens=max_tokens), cut_word)
         return
     for part in _cut_after(separators[0], text):
         if _fits(part, max_tokens):
@@ -109,28 +117,58 @@ def _units(text: str, max_tokens: int, separators: tuple[re.Pattern[str], ...]) 
             yield from _units(part, max_tokens, separators[1:])
 
 
-def _between_words(text: str, max_tokens: int) -> Iterator[str]:
-    """Let the splitter cut; never inside a word or a character of several code points that fits.
+def _between_words(
+    text: str, fits: Callable[[str], bool], cut_word: Callable[[str], Iterable[str]]
+) -> Iterator[str]:
+    """Take as many words as fit, again and again; only a word that does not fit is cut."""
+    # Of the words; white space before the first one belongs to it.
+    places = [0, *(found.end() for found in WORD.finditer(text))]
+    at, words = 0, 1
+    while at + 1 < len(places):
+        end = _last_that_fits(text, places, at, fits, guess=at + words)
+        part = text[places[at] : places[max(end, at + 1)]]
+        yield from cut_word(part) if end == at else (part,)
+        words = max(end - at, 1)
+        at += words
 
-    The last chunk of a block may end where the block does, inside a word: it begins the next one.
+
+def _last_that_fits(
+    text: str, places: Sequence[int], at: int, fits: Callable[[str], bool], *, guess: int
+) -> int:
+    """Return the number of the last place up to which the text fits; few steps from the guess."""
+    low, high, step = at, len(places), 1
+    while low + 1 < high:
+        number = min(guess, high - 1)
+        if fits(text[places[at] : places[number]]):
+            low = number
+        else:
+            high = number
+        guess = low + step if high == len(places) else (low + high) // 2
+        step *= 2
+    return low
+
+
+def _inside_word(text: str, max_tokens: int) -> Iterator[str]:
+    """Let the splitter cut; never inside a character of several code points that fits.
+
+    The last chunk of a block may end where the block does: it begins the next one.
     """
     start, size = 0, max_tokens * BLOCK_CHARACTERS_PER_TOKEN
     while start < len(text):
         block = text[start : start + size]
-        starts = [place for place, _ in _splitter(max_tokens).chunk_indices(block)][1:]
         if start + size >= len(text):
-            ends = [*starts, len(block)]
+            ends = [*_starts(_splitter(max_tokens), block), len(block)]
         else:
-            # All of it may fit: then it is cut after its last white space, if it has any.
-            ends = starts or [_last_space(block) or len(block)]
-        # With the white space between chunks: they may be joined.
+            # All of it may fit.
+            by_length = TextSplitter(size - 1)
+            ends = _starts(_splitter(max_tokens), block) or _starts(by_length, block) or [size]
         yield from (block[place:end] for place, end in pairwise([0, *ends]))
         start += ends[-1]
 
 
-def _last_space(block: str) -> int:
-    """Return the place behind the last white space; 0 if there is none."""
-    return max((found.end() for found in re.finditer(r"\s+", block)), default=0)
+def _starts(splitter: TextSplitter, block: str) -> list[int]:
+    """Return where the second chunk of a block begins, and each one behind it."""
+    return [place for place, _ in splitter.chunk_indices(block)][1:]
 
 
 def _cut_after(separator: re.Pattern[str], text: str) -> Iterator[str]:
@@ -143,7 +181,7 @@ def _cut_after(separator: re.Pattern[str], text: str) -> Iterator[str]:
 
 
 def _fits(text: str, max_tokens: int) -> bool:
-    size = len(text.encode())
+    size = _size(text)
     if size <= max_tokens:
         return True
     if size > max_tokens * LONG_BYTES_PER_TOKEN:

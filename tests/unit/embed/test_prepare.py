@@ -76,6 +76,20 @@ def test_prefixes_are_embedded_with_every_chunk_and_not_shown() -> None:
     assert all(len(split(one, max_tokens=60)) == 1 for one in made.inputs)
 
 
+def test_another_prefix_makes_every_chunk_another_one() -> None:
+    """R06 R16: a new title is embedded with all of the text, not only with what it stands in."""
+    text = "\n\n".join(f"Paragraph {n} of many words. " * 5 for n in range(9))
+    made = [
+        split_document(JOB, Document(text, "document", chunk_prefix=f"{title}\n\n"), TARGET)
+        for title in ("Old title", "New title")
+    ]
+
+    [old, new] = [one for one in made if isinstance(one, Prepared)]
+    assert old.texts == new.texts
+    assert old.content_hash != new.content_hash
+    assert set(old.hashes).isdisjoint(new.hashes)
+
+
 def test_text_of_signs_is_cut_by_its_bytes_with_its_prefix() -> None:
     """R16: with one byte a token, a chunk fits whatever the model's vocabulary is."""
     target = TARGET.model_copy(update={"max_bytes_per_token": 1, "document_prefix": "passage: "})
