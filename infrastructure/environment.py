@@ -38,7 +38,7 @@ class Made:
     failed_changes_bucket: str
     tables: Mapping[str, str]  # by source
     queues: Mapping[str, Mapping[str, str]]  # URLs by target and queue
-    secrets: Mapping[str, str]  # by target
+    secrets: Mapping[str, str]  # by target, of those with a key
 
 
 class Environments:
@@ -70,7 +70,7 @@ class Environments:
             sources=tuple(self.sources[name] for name in self._config.sources_of(target)),
             target=self.targets[target],
             queues=self._made.queues[target],
-            api_key_secret=self._made.secrets[target],
+            api_key_secret=self._made.secrets.get(target, ""),
         )
 
     def breaker(

@@ -106,6 +106,9 @@ class Given:
                 wrong = f"is in account {arn.split(':')[4]}, and the stack in {account}"
                 yield Mistake(("tables", name), wrong, "a table of the stack's account")
         for name, secret in self.api_keys.items():
+            if name in config.targets and not config.targets[name].has_api_key:
+                wrong = f"is given, and provider {config.targets[name].provider} asks for no key"
+                yield Mistake(("api_keys", name), wrong, "leave it out")
             if secret.secret_full_arn is None:
                 # A grant on a part of the ARN would need a wildcard.
                 allowed = "one made here, or Secret.from_secret_complete_arn"

@@ -11,6 +11,7 @@ from aws_cdk import aws_iam as iam
 
 from functions.core.names import CONTROL_PREFIX, EVENT_SOURCE
 from infrastructure.api_key import ApiKey
+from infrastructure.bedrock import model_arns
 from infrastructure.encryption import via
 from infrastructure.names import bus_name
 from infrastructure.parts import Parts
@@ -51,6 +52,7 @@ RECEIVE_TASKS = (
 )
 READ_SECRET = ("secretsmanager:GetSecretValue",)
 DECRYPT = ("kms:Decrypt",)
+INVOKE_MODEL = ("bedrock:InvokeModel",)
 # https://docs.aws.amazon.com/opensearch-service/latest/developerguide/ac.html
 READ_AND_WRITE_ENTRIES = ("es:ESHttpPost",)
 ASK_INDEX = ("es:ESHttpPost",)
@@ -87,7 +89,7 @@ def _grant_enqueue(parts: Parts) -> None:
 
 def _grant_embed(target: str, parts: Parts) -> None:
     role, stores = parts.embeds[target].role, parts.stores
-    ledger, key, lanes = stores.ledger.table.table_arn, stores.keys[target], stores.lanes[target]
+    ledger, lanes = stores.ledger.table.table_arn, stores.lanes[target]
     tables = [stores.tables[source] for source in parts.config.sources_of(target)]
     allow(role, RECEIVE_TASKS, lanes.arns())
     allow(role, SEND_TASKS, lanes.arns(fifo_only=True))
@@ -95,12 +97,32 @@ def _grant_embed(target: str, parts: Parts) -> None:
     allow(role, SWAP_ROWS, [ledger], only=rows_of(target))
     allow(role, READ_AND_CHANGE_ITEM, [ledger], only=control_items(target))
     allow(role, PUT_EVENTS, _buses(parts), only=OWN_EVENTS)
-    allow(role, READ_SECRET, [key.arn])
     allow(role, DECRYPT, _keys(*tables), only=via(role, "dynamodb"))
-    allow(role, DECRYPT, _keys(key), only=via(role, "secretsmanager"))
+    allow_provider(role, target, parts)
     allow(role, LIST_BUCKET, [stores.stash.bucket.bucket_arn])
     allow(role, READ_AND_WRITE_OBJECTS, [stores.stash.objects_arn])
     allow(role, READ_AND_WRITE_ENTRIES, _entries(parts, target))
+
+
+def allow_provider(role: iam.Role, target: str, parts: Parts) -> None:
+    """Let a role ask a target's provider: with the key in its secret, or by IAM."""
+    if key := parts.stores.keys.get(target):
+        allow(role, READ_SECRET, [key.arn])
+        allow(role, DECRYPT, _keys(key), only=via(role, "secretsmanager"))
+        return
+    settings = parts.settings.targets[target]
+    arns = model_arns(Stack.of(parts.enqueue), settings.model, settings.region)
+    allow(role, INVOKE_MODEL, [arns.called])
+    # Behind a profile, the model in each of its regions: by the profile alone.
+    allow(role, INVOKE_MODEL, arns.behind, only=_through(arns.called))
+
+
+def _through(profile_arn: str) -> dict[str, dict[str, Any]]:
+    """Limit a grant on a model to what an inference profile asks of it.
+
+    https://docs.aws.amazon.com/bedrock/latest/userguide/inference-profiles-prereq.html
+    """
+    return {"StringEquals": {"bedrock:InferenceProfileArn": profile_arn}}
 
 
 def _grant_index_setup(parts: Parts) -> None:

@@ -89,9 +89,13 @@ class Network(Construct):
             )
         called = {
             "Sqs": interface.SQS,
-            "SecretsManager": interface.SECRETS_MANAGER,  # embed reads the provider's key
             "Lambda": interface.LAMBDA_,  # breaker switches mappings and sends probes
         }
+        targets = config.targets.values()
+        if any(target.has_api_key for target in targets):
+            called["SecretsManager"] = interface.SECRETS_MANAGER  # embed reads the provider's key
+        if any(target.provider == "bedrock" and target.region is None for target in targets):
+            called["BedrockRuntime"] = interface.BEDROCK_RUNTIME
         if config.completion_events:
             called["EventBridge"] = interface.EVENTBRIDGE
         for name, service in called.items():

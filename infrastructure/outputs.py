@@ -69,7 +69,8 @@ def _target(name: str, parts: Parts) -> Iterator[tuple[str, str]]:
     lanes = parts.stores.lanes[name]
     yield pascal("target", name, "settings"), compact(parts.settings.targets[name])
     yield pascal("target", name, "embed-function"), parts.embeds[name].function.function_name
-    yield pascal("target", name, "api-key-secret-arn"), parts.stores.keys[name].arn
+    if name in parts.stores.keys:
+        yield pascal("target", name, "api-key-secret-arn"), parts.stores.keys[name].arn
     for queue, mapping in parts.mappings[name].items():
         lane = pascal("target", name, "lane", queue)
         yield f"{lane}Url", lanes.queues[queue].queue_url

@@ -23,7 +23,7 @@ class Stores:
     ledger: Ledger
     tables: Mapping[str, SourceTable]
     lanes: Mapping[str, Lanes]
-    keys: Mapping[str, ApiKey]
+    keys: Mapping[str, ApiKey]  # of targets whose provider asks for one
     failed: PrivateBucket
     stash: PrivateBucket
     index: VectorIndex

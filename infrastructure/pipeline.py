@@ -114,6 +114,7 @@ class EmbeddingPipeline(Construct):
                 name: given.api_key(name)
                 or api_key(scope, "ApiKey", target_name=name, config=config)
                 for name, scope in scopes.items()
+                if config.targets[name].has_api_key
             },
             failed=failed_changes(self, config),
             stash=stash(self, config),

@@ -156,8 +156,8 @@ class Deployment:
         return int(self.ask_index(target, "_count", {"query": live(source)})["count"])
 
     def secret_arn(self, target: str) -> str:
-        """Name the secret that holds the key of a target's provider."""
-        return self.outputs[pascal("target", target, "api-key-secret-arn")]
+        """Name the secret that holds the key of a target's provider; empty if it asks for none."""
+        return self.outputs.get(pascal("target", target, "api-key-secret-arn"), "")
 
     def _settings(self, kind: str) -> list[str]:
         return [

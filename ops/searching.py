@@ -110,10 +110,9 @@ def find(
             f" {', '.join(sorted(known)) or 'none'}"
         )
     key = ApiKey(deployment.client("secretsmanager"), deployment.secret_arn(settings.name))
+    embedder = make_embedder(settings, key, is_query=True, client=deployment.session.client)
     try:
-        answer = make_embedder(settings, key, is_query=True).embed(
-            [settings.query_prefix + query], timeout_seconds=TIMEOUT_SECONDS
-        )
+        answer = embedder.embed([settings.query_prefix + query], timeout_seconds=TIMEOUT_SECONDS)
         return search(
             deployment.index, settings.index, answer.vectors[0], most=most, metadata=metadata
         )

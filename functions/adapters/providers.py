@@ -1,19 +1,28 @@
 """A target's provider -> its adapter. Only this module and the adapters know provider names."""
 
 from collections.abc import Callable
+from typing import Any
 
+import boto3
+
+from functions.adapters.bedrock_embedder import BedrockEmbedder
 from functions.adapters.openai_embedder import OpenAiEmbedder
 from functions.core.ports import Embedder
 from functions.core.settings import TargetSettings
 
 
 def make_embedder(
-    target: TargetSettings, api_key: Callable[[bool], str], *, is_query: bool = False
+    target: TargetSettings,
+    api_key: Callable[[bool], str],
+    *,
+    is_query: bool = False,
+    client: Callable[..., Any] = boto3.client,
 ) -> Embedder:
-    """Make the embedder of a target's documents or queries; `api_key(True)` reads the key again."""
-    adapters = {
-        "openai": OpenAiEmbedder,
-        "azure": OpenAiEmbedder,
-        "compatible": OpenAiEmbedder,
-    }
-    return adapters[target.provider](target, api_key, is_query=is_query)
+    """Make the embedder of a target's documents or queries.
+
+    `api_key(True)` reads the key again; `client` makes the AWS clients of a session, for providers
+    that ask by IAM instead of a key.
+    """
+    if target.provider == "bedrock":
+        return BedrockEmbedder(target, client, is_query=is_query)
+    return OpenAiEmbedder(target, api_key, is_query=is_query)

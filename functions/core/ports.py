@@ -59,6 +59,7 @@ class Embedded:
     results: Sequence["Vector | Failure"]
     tokens: int
     allowance: Allowance = Allowance()
+    requests: int = 1  # that it took
 
     @property
     def vectors(self) -> list[Vector]:
@@ -166,6 +167,7 @@ class ProviderLimits:
     tokens_per_request: int
     tokens_per_input: int
     bytes_per_token: int  # how the provider estimates a request before it counts
+    bytes_per_input: int | None = None  # None: as many as its tokens have
 
 
 class Embedder(Protocol):

@@ -20,6 +20,7 @@ Attribute = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 # https://www.rfc-editor.org/rfc/rfc9110#name-field-names, without what clients write otherwise.
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]{0,63}$")]
 HeaderValue = Annotated[str, StringConstraints(pattern=r"^[!-~]([ -~]{0,254}[!-~])?$")]
+Region = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,4}(-[a-z]+)+-\d{1,2}$")]
 # Each part begins with a letter, so that two names never share one output name.
 Name = Annotated[
     str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z][a-z0-9]*)*$", max_length=32)
@@ -109,9 +110,14 @@ class BudgetSettings(Frozen):
 class TargetOptions(Frozen):
     """Provider, model and limits: what a document becomes."""
 
-    provider: Literal["openai", "azure", "compatible"] = "openai"
+    provider: Literal["openai", "azure", "bedrock", "compatible"] = "openai"
     base_url: str | None = Field(
-        None, description="an https address (http only for localhost); azure and compatible need it"
+        None,
+        description="an https address (http only for localhost); azure and compatible need it; for"
+        " bedrock that of a VPC endpoint of your own",
+    )
+    region: Region | None = Field(
+        None, description="of bedrock, such as eu-central-1; left out: where the stage is"
     )
     api_version: str | None = Field(None, min_length=1, description="of azure, such as 2024-10-21")
     model: str = Field(min_length=1, description="such as text-embedding-3-small")
@@ -228,7 +234,8 @@ class EmbedSettings(Environment):
     target: Json[TargetSettings]
     queues: Json[dict[str, str]]
     index_endpoint: str
-    api_key_secret: str
+    # Empty where the provider asks for no key.
+    api_key_secret: str = ""
     stash_bucket: str
     # Where completion events go; empty: nowhere.
     event_bus: str = ""

@@ -45,7 +45,9 @@ def embed() -> Embed:
         source=DynamoDbSource(dynamodb),
         ledger=DynamoDbLedger(dynamodb, settings.ledger_table),
         queue=SqsTasks(sqs, {settings.target.name: settings.queues}),
-        embedder=make_embedder(settings.target, ApiKey(secrets, settings.api_key_secret)),
+        embedder=make_embedder(
+            settings.target, ApiKey(secrets, settings.api_key_secret), client=session.client
+        ),
         index=OpenSearchIndex(http, settings.target.index),
         stash=S3Stash(session.client("s3", config=CLIENT_CONFIG), settings.stash_bucket),
         control=DynamoDbControl(dynamodb, settings.ledger_table, once=once),

@@ -40,6 +40,7 @@ class Outcome:
     pieces: Sequence[Piece] = ()
     results: Sequence["Vector | Failure"] = ()
     tokens: int = 0
+    requests: int = 1
     failure: Failure | None = None
     error: Exception | None = None
     is_sent: bool = True  # False: given up with the one before it
@@ -143,7 +144,7 @@ class _Purchase:
             # What the other requests have paid must not be lost with this one.
             message = f"unexpected {type(error).__name__}, see the log"
             return Outcome(request, failure=Failure(FailureKind.UNKNOWN, message), error=error)
-        outcome = Outcome(request, answer.results, answer.tokens)
+        outcome = Outcome(request, answer.results, answer.tokens, answer.requests)
         self.has_passed |= outcome.has_passed
         return outcome
 
@@ -210,7 +211,7 @@ def _folded(outcomes: Sequence[Outcome]) -> Vectors:
         paid={name: one for name, one in results.items() if not isinstance(one, Failure)},
         failed={name: one for name, one in results.items() if isinstance(one, Failure)},
         tokens={name: count for one in outcomes if one.results for name, count in _share(one)},
-        requests=sum(one.is_sent for one in outcomes),
+        requests=sum(one.requests for one in outcomes if one.is_sent),
         unexpected=[
             one.error
             for one in outcomes

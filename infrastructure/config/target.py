@@ -5,13 +5,19 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, model_validator
 
-from functions.adapters.openai_limits import LIMITS, MODEL_DIMENSIONS, sends_dimensions
 from functions.core.frozen import Frozen
 from functions.core.lane import Lane
 from functions.core.settings import TargetOptions, VectorCompression
-from infrastructure.config.address import address_mistakes
 from infrastructure.config.budget import budget_mistakes
-from infrastructure.config.mistakes import ConfigError, Mistake, did_you_mean, with_question
+from infrastructure.config.mistakes import ConfigError, Mistake
+from infrastructure.config.provider import (
+    dimension_mistakes,
+    limits_of,
+    provider_mistakes,
+    request_mistakes,
+    token_mistakes,
+    usual_dimensions,
+)
 from infrastructure.config.retry import RetryConfig
 from infrastructure.config.source import KeyArn
 from infrastructure.function_table import FUNCTIONS
@@ -27,29 +33,6 @@ SecretArn = Annotated[
         pattern=r"^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[A-Za-z0-9/_+=.@-]+-[A-Za-z0-9]{6}$"
     ),
 ]
-# Fields of a request that have a setting of their own, or none.
-OWN_FIELDS = {
-    "model": "the setting model",
-    "input": "each request has its own texts",
-    "dimensions": "the settings dimensions and send_dimensions",
-    "encoding_format": "the setting encoding_format",
-}
-# Settings stand in the template and in the function's environment: a secret must not.
-OWN_HEADERS = (
-    "authorization",
-    "proxy-authorization",
-    "api-key",
-    "x-api-key",
-    "x-goog-api-key",
-    "cookie",
-    "host",
-    "connection",
-    "content-type",
-    "content-length",
-    "content-encoding",
-    "transfer-encoding",
-    "accept-encoding",
-)
 _RANGE = "... calls of embed at once"
 # AWS asks for 6x, leaving Lambda room to retry a throttled batch:
 # https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
@@ -147,12 +130,16 @@ class TargetConfig(TargetOptions):
 
     @property
     def vector_dimensions(self) -> int:
-        known = MODEL_DIMENSIONS.get(self.model, 0)
-        return self.dimensions or known
+        return self.dimensions or usual_dimensions(self)
+
+    @property
+    def has_api_key(self) -> bool:
+        """Return whether its provider asks for a key, which a secret holds."""
+        return self.provider != "bedrock"
 
     @property
     def request_tokens(self) -> int:
-        return self.tokens_per_request or LIMITS.tokens_per_request
+        return self.tokens_per_request or limits_of(self).tokens_per_request
 
     def batch_of(self, lane: Lane) -> tuple[int, int]:
         """Return how many tasks a call takes from a lane, and how long Lambda gathers them."""
@@ -162,50 +149,16 @@ class TargetConfig(TargetOptions):
     @model_validator(mode="after")
     def _combinations(self) -> "TargetConfig":
         mistakes = [
-            *self._provider_mistakes(),
-            *self._dimension_mistakes(),
-            *self._token_mistakes(),
-            *self._request_mistakes(),
+            *provider_mistakes(self),
+            *dimension_mistakes(self),
+            *token_mistakes(self),
+            *request_mistakes(self),
             *self._hiding_mistakes(),
             *budget_mistakes(self),
         ]
         if mistakes:
             raise ConfigError(mistakes)
         return self
-
-    def _token_mistakes(self) -> Iterator[Mistake]:
-        if self.chunk_tokens > LIMITS.tokens_per_input:
-            wrong = f"{self.chunk_tokens} is more than the provider takes as one input"
-            yield Mistake(("chunk_tokens",), wrong, f"16 to {LIMITS.tokens_per_input}")
-        if not self.chunk_tokens <= self.request_tokens <= LIMITS.tokens_per_request:
-            is_small = self.request_tokens < self.chunk_tokens
-            yield Mistake(
-                ("tokens_per_request",),
-                f"{self.request_tokens} "
-                + ("holds not even one chunk" if is_small else "is more than the provider takes"),
-                f"{self.chunk_tokens} (chunk_tokens) to {LIMITS.tokens_per_request}",
-            )
-        # The provider answers such a request with 429 for ever: waiting never helps.
-        if self.tokens_per_minute is not None and self.tokens_per_minute < self.request_tokens:
-            yield Mistake(
-                ("tokens_per_minute",),
-                f"{self.tokens_per_minute} is less than one request may hold",
-                f"at least {self.request_tokens}, or a smaller tokens_per_request",
-            )
-
-    def _request_mistakes(self) -> Iterator[Mistake]:
-        if (self.inputs_per_request or 1) > LIMITS.inputs_per_request:
-            wrong = f"{self.inputs_per_request} is more than the provider takes"
-            yield Mistake(("inputs_per_request",), wrong, f"1 to {LIMITS.inputs_per_request}")
-        for setting in ("document_extra_body", "query_extra_body"):
-            for field in sorted(getattr(self, setting).keys() & OWN_FIELDS.keys()):
-                wrong = "does not go into an extra body"
-                yield Mistake((setting, field), wrong, OWN_FIELDS[field])
-        for name in self.headers:
-            if name.lower() in OWN_HEADERS:
-                wrong = "is no header to set: it holds a secret, or belongs to the connection"
-                rule = "the key comes from the secret (api_key_secret_arn)"
-                yield Mistake(("headers", name), wrong, rule)
 
     def _hiding_mistakes(self) -> Iterator[Mistake]:
         # A message that is hidden for longer than its queue hides any would come back early
@@ -216,49 +169,3 @@ class TargetConfig(TargetOptions):
                 f"{self.retry.max_hide_seconds:g} is longer than the lanes' visibility timeout",
                 f"at most {self.visibility_seconds}, {VISIBILITY_TIMEOUTS} x timeout_seconds",
             )
-
-    def _provider_mistakes(self) -> list[Mistake]:
-        mistakes = []
-        if self.base_url is None and self.provider != "openai":
-            mistakes.append(
-                Mistake(("base_url",), "is missing", f"provider {self.provider} needs an address")
-            )
-        if self.base_url is not None and (
-            wrong := address_mistakes(self.base_url, path_allowed=True)
-        ):
-            rule = "an https address (http only for localhost)"
-            mistakes.append(Mistake(("base_url",), wrong, rule))
-        if (self.api_version is None) == (self.provider == "azure"):
-            wrong = "is missing" if self.provider == "azure" else "does not go with this provider"
-            mistakes.append(Mistake(("api_version",), wrong, "provider azure needs it, others not"))
-        if self.api_key_encryption_key_arn is not None and self.api_key_secret_arn is None:
-            wrong = "does not go with a secret that the stack makes"
-            path = ("api_key_encryption_key_arn",)
-            mistakes.append(Mistake(path, wrong, "only with api_key_secret_arn"))
-        return mistakes
-
-    def _dimension_mistakes(self) -> list[Mistake]:
-        if self.model not in MODEL_DIMENSIONS and self.provider == "openai":
-            rule = f"{', '.join(MODEL_DIMENSIONS)}, or another one with provider compatible"
-            allowed = with_question(rule, did_you_mean(self.model, MODEL_DIMENSIONS))
-            wrong = f'"{self.model}" is no embedding model of OpenAI'
-            return [Mistake(("model",), wrong, allowed)]
-        if self.model not in MODEL_DIMENSIONS:
-            if self.dimensions is None:
-                return [
-                    Mistake(
-                        ("dimensions",),
-                        "is missing",
-                        f"the length of a vector of {self.model}, 1 to 16000",
-                    )
-                ]
-            return []
-        length = MODEL_DIMENSIONS[self.model]
-        shortens = sends_dimensions(self)
-        given = self.vector_dimensions
-        if given > length or (given < length and not shortens):
-            allowed = f"1 to {length}" if shortens else f"only {length}"
-            where = "" if self.provider == "openai" else f" of provider {self.provider}"
-            wrong = f"{given} is not allowed"
-            return [Mistake(("dimensions",), wrong, f"{self.model}{where}: {allowed}")]
-        return []

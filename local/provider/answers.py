@@ -58,18 +58,7 @@ def answer(
     kind: FaultKind | None = None,
 ) -> Response:
     """Return the vectors, each with its index, and the usage; a fault changes some of it."""
-    indexes: Iterable[int] = range(len(vectors))
-    match kind:
-        case FaultKind.FEWER_VECTORS:
-            vectors, indexes = vectors[:-1], range(len(vectors) - 1)
-        case FaultKind.WRONG_ORDER:
-            vectors, indexes = vectors[::-1], reversed(range(len(vectors)))
-        case FaultKind.WRONG_INDEX:
-            indexes = [0] * len(vectors)
-        case FaultKind.NAN:
-            vectors[0, 0] = np.nan
-        case FaultKind.WRONG_DIMENSIONS:
-            vectors = np.pad(vectors, ((0, 0), (0, 1)))
+    indexes, vectors = changed(vectors, kind)
     fields = {
         "object": "list",
         "data": [
@@ -83,6 +72,25 @@ def answer(
     if kind is FaultKind.MALFORMED_JSON:
         body = body[: len(body) // 2]
     return Response(body, headers=dict(headers), media_type="application/json")
+
+
+def changed(
+    vectors: NDArray[np.float32], kind: FaultKind | None
+) -> tuple[Iterable[int], NDArray[np.float32]]:
+    """Return the vectors with their indexes, as a fault changes them."""
+    every = range(len(vectors))
+    match kind:
+        case FaultKind.FEWER_VECTORS:
+            return every[:-1], vectors[:-1]
+        case FaultKind.WRONG_ORDER:
+            return every[::-1], vectors[::-1]
+        case FaultKind.WRONG_INDEX:
+            return [0] * len(vectors), vectors
+        case FaultKind.NAN:
+            vectors[0, 0] = np.nan
+        case FaultKind.WRONG_DIMENSIONS:
+            vectors = np.pad(vectors, ((0, 0), (0, 1)))
+    return every, vectors
 
 
 def proxy_page(fault: Fault, headers: Mapping[str, str]) -> Response:

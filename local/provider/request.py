@@ -45,7 +45,7 @@ def count_tokens(text: str) -> int:
 
 def parse_request(body: bytes, *, deployment: str | None, vectors: "Vectors") -> EmbeddingsRequest:
     """Return the request, or raise the ApiError that OpenAI would answer with."""
-    fields = _json_object(body)
+    fields = json_object(body)
     model = deployment or fields.get("model")
     if not isinstance(model, str) or not model:
         raise invalid_input("you must provide a model parameter", param="model")
@@ -65,7 +65,8 @@ def parse_request(body: bytes, *, deployment: str | None, vectors: "Vectors") ->
     )
 
 
-def _json_object(body: bytes) -> dict[str, Any]:
+def json_object(body: bytes) -> dict[str, Any]:
+    """Parse a body that is an object."""
     try:
         fields = json.loads(body)
     except ValueError as error:
@@ -89,11 +90,12 @@ def _inputs(given: object) -> tuple[str, ...]:
             code="array_above_max_length",
         )
     for number, text in enumerate(inputs):
-        _check_text(text, number)
+        check_text(text, number)
     return tuple(inputs)
 
 
-def _check_text(text: object, number: int) -> None:
+def check_text(text: object, number: int) -> None:
+    """Refuse what is no text, or an empty one."""
     if not isinstance(text, str):
         raise invalid_input(f"'input[{number}]' is not a string. Token arrays are not served here.")
     if not text:

@@ -1,4 +1,4 @@
-"""The provider's HTTP paths: /v1/embeddings, Azure's form of it, and the control paths."""
+"""The provider's HTTP paths: OpenAI's, Azure's and Bedrock's, and the control paths."""
 
 import asyncio
 import hmac
@@ -8,8 +8,9 @@ import math
 import os
 import threading
 import time
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from starlette.applications import Starlette
@@ -20,14 +21,18 @@ from starlette.routing import Route
 
 from functions.core.batches import batches
 from local.http_server import LOOPBACK, LoopbackServer
-from local.provider.answers import answer, proxy_page, refuse
+from local.provider.answers import proxy_page, refuse
 from local.provider.counts import Counts
+from local.provider.dialects import BEDROCK, OPENAI, Dialect
 from local.provider.errors import ApiError, invalid_input, invalid_key, unknown_path
 from local.provider.faults import Fault, FaultError, FaultKind, FaultPlan, Met, parse_faults
-from local.provider.minilm import MiniLmVectors
+from local.provider.models import choose_vectors
 from local.provider.rate_limit import RateLimit
-from local.provider.request import EmbeddingsRequest, parse_request
-from local.provider.vectors import HashedVectors, Vectors
+from local.provider.request import EmbeddingsRequest
+from local.provider.vectors import Vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
 
 LARGEST_BODY_BYTES = 64 * 1024 * 1024
 # The status that web servers log for a client that left before its answer.
@@ -38,7 +43,7 @@ _CHECK_SECONDS = 0.05
 
 
 class ModelServer(LoopbackServer):
-    """An OpenAI-compatible embeddings server on the loopback address."""
+    """An embeddings server on the loopback address that speaks OpenAI's and Bedrock's formats."""
 
     def __init__(
         self,
@@ -54,7 +59,7 @@ class ModelServer(LoopbackServer):
 
         `weights` is the folder of the MiniLM weights; without it the installed package is used.
         """
-        self._vectors = _vectors(vectors, weights)
+        self._vectors = choose_vectors(vectors, weights)
         self._key = key
         self._rate_limit = RateLimit(
             requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute
@@ -65,9 +70,13 @@ class ModelServer(LoopbackServer):
         self._numbers = itertools.count(1)
         # More requests at once than cores would only compete for the same caches.
         self._turns = asyncio.Semaphore(os.cpu_count() or 1)
-        azure = "/openai/deployments/{deployment}/embeddings"
-        paths = ("/v1/embeddings", "/openai/v1/embeddings", azure)
-        routes = [Route(path, self._embeddings, methods=["POST"]) for path in paths]
+        posts: dict[str, Callable[[Request], Awaitable[Response]]] = {
+            "/v1/embeddings": partial(self._embed, OPENAI),
+            "/openai/v1/embeddings": partial(self._embed, OPENAI),
+            "/openai/deployments/{deployment}/embeddings": self._embed_by_deployment,
+            "/model/{model_id}/invoke": partial(self._embed, BEDROCK),
+        }
+        routes = [Route(path, answer, methods=["POST"]) for path, answer in posts.items()]
         routes.append(Route("/faults", self._change_faults, methods=["GET", "PUT", "DELETE"]))
         routes.append(Route("/counts", self._change_counts, methods=["GET", "DELETE"]))
         app = Starlette(
@@ -111,25 +120,28 @@ class ModelServer(LoopbackServer):
 
     async def _change_counts(self, request: Request) -> Response:
         if request.method == "DELETE":
-            self._counts.reset()
-        return JSONResponse(self._counts.as_json())
+            self.reset_counts()
+        return JSONResponse(self.counts())
 
-    async def _embeddings(self, request: Request) -> Response:
-        deployment = request.path_params.get("deployment")
-        if deployment is not None and not request.query_params.get("api-version"):
+    async def _embed_by_deployment(self, request: Request) -> Response:
+        if not request.query_params.get("api-version"):
             raise ApiError(404, "Resource not found", code="404")
+        return await self._embed(OPENAI, request)
+
+    async def _embed(self, dialect: Dialect, request: Request) -> Response:
         body = await _body(request)
         asked = None
         try:
-            self._check_key(request)
-            asked = parse_request(body, deployment=deployment, vectors=self._vectors)
+            if dialect.has_key:
+                self._check_key(request)
+            asked = dialect.parse(request, body, self._vectors)
             met = self._plan.meet(asked)
             await self._wait(request, met.delay_seconds)
             if met.fault is not None and met.fault.kind in (FaultKind.HANG, FaultKind.RESET):
                 return await self._drop(request, asked, met, met.fault)
-            response = await self._answer(request, asked, met.fault)
+            response = await self._answer(request, dialect, asked, met.fault)
         except ApiError as error:
-            response = error.response()
+            response = dialect.refusal(error)
         self._counts.ended(str(response.status_code), asked)
         response.headers["x-request-id"] = f"req_{next(self._numbers)}"
         return response
@@ -142,7 +154,7 @@ class ModelServer(LoopbackServer):
             raise invalid_key()
 
     async def _answer(
-        self, request: Request, asked: EmbeddingsRequest, fault: Fault | None
+        self, request: Request, dialect: Dialect, asked: EmbeddingsRequest, fault: Fault | None
     ) -> Response:
         if fault is not None:
             refuse(fault, asked)
@@ -151,7 +163,7 @@ class ModelServer(LoopbackServer):
             if await request.is_disconnected():
                 return Response(status_code=CLIENT_GONE)
             is_gone = threading.Event()
-            work = asyncio.to_thread(self._compute, asked, fault, headers, is_gone)
+            work = asyncio.to_thread(self._compute, dialect, asked, fault, headers, is_gone)
             watch = asyncio.create_task(_watch(request, is_gone))
             try:
                 return await work
@@ -160,6 +172,7 @@ class ModelServer(LoopbackServer):
 
     def _compute(
         self,
+        dialect: Dialect,
         asked: EmbeddingsRequest,
         fault: Fault | None,
         headers: dict[str, str],
@@ -171,14 +184,14 @@ class ModelServer(LoopbackServer):
         for inputs in batches(asked.inputs, INPUTS_AT_ONCE):
             if is_gone.is_set():
                 return Response(status_code=CLIENT_GONE)
-            parts.append(self._vectors.embed(inputs, asked.dimensions))
+            parts.append(dialect.vectors(inputs, asked.dimensions, self._vectors))
         vectors = np.concatenate(parts)
         kind = None if fault is None else fault.kind
         # An answer in another order is complete; any other changed one is of no use, so that
         # asking again for it is no waste.
         if kind in (None, FaultKind.WRONG_ORDER):
             self._counts.paid(asked)
-        return answer(asked, vectors, headers, kind)
+        return dialect.answer(asked, vectors, headers, kind)
 
     async def _drop(
         self, request: Request, asked: EmbeddingsRequest, met: Met, fault: Fault
@@ -235,15 +248,3 @@ async def _refused(_: Request, error: Exception) -> Response:
 
 async def _no_route(request: Request, _: Exception) -> Response:
     return unknown_path(request.method, request.url.path).response()
-
-
-def _vectors(given: str | Vectors, weights: Path | None) -> Vectors:
-    match given:
-        case "hashed":
-            return HashedVectors()
-        case "minilm":
-            return MiniLmVectors(weights)
-        case str():
-            raise ValueError(f"vectors: {given!r} is not one of hashed, minilm")
-        case _:
-            return given

@@ -19,7 +19,7 @@ ELSEWHERE = {
     "encryption_key_arn": "encryption: left out here, files are as this machine keeps them",
 }
 # Of a target: what is about its own provider.
-PROVIDERS_OWN = ("api_key_secret_arn", "api_key_encryption_key_arn")
+PROVIDERS_OWN = ("api_key_secret_arn", "api_key_encryption_key_arn", "region")
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,14 @@ def changes_here(stage: Mapping[str, Any], model: LocalModel) -> Iterator[str]:
             yield f"source {name}: the table {table} is made here, empty and with the same key"
     for name, target in stage["targets"].items():
         provider = target.get("provider", "openai")
+        length = (
+            "vectors made as long as the model's"
+            if provider == "bedrock"
+            else f"{model.dimensions} dimensions"
+        )
         yield (
             f"target {name}: {provider} {target['model']} is {model.name} here, on this machine:"
-            f" {model.dimensions} dimensions, at most {MODEL_TOKENS} tokens a chunk, no key"
+            f" {length}, at most {MODEL_TOKENS} tokens a chunk, no key"
         )
     if "endpoint" in stage["opensearch"]:
         yield f"index: OpenSearch on this machine, not {stage['opensearch']['endpoint']}"
@@ -123,15 +128,24 @@ def _local_source(source: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _local_target(target: Mapping[str, Any], model: LocalModel) -> dict[str, Any]:
-    is_azure = target.get("provider") == "azure"
     return {
         **{key: value for key, value in target.items() if key not in PROVIDERS_OWN},
-        "provider": "azure" if is_azure else "compatible",
-        "base_url": MODELS_PLACEHOLDER if is_azure else f"{MODELS_PLACEHOLDER}/v1",
-        "model": model.name,
-        "dimensions": model.dimensions,
+        **_stand_in(target, model),
         # The model reads no more of a text than this.
         "chunk_tokens": min(target.get("chunk_tokens", MODEL_TOKENS), MODEL_TOKENS),
         # One node has no place for a copy.
         "replicas": 0,
     }
+
+
+def _stand_in(target: Mapping[str, Any], model: LocalModel) -> dict[str, Any]:
+    """Address the model server in the language of the target's provider."""
+    match target.get("provider"):
+        case "bedrock":
+            # The model decides the form of requests and the length of vectors.
+            return {"base_url": MODELS_PLACEHOLDER}
+        case "azure":
+            address = {"provider": "azure", "base_url": MODELS_PLACEHOLDER}
+        case _:
+            address = {"provider": "compatible", "base_url": f"{MODELS_PLACEHOLDER}/v1"}
+    return {**address, "model": model.name, "dimensions": model.dimensions}

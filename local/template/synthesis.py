@@ -11,8 +11,14 @@ from local.stages import CHECKOUT, STANDARD, ChosenStage
 from local.template.stage import MINILM, LocalModel
 
 # Everything that the app's code and settings consist of; the functions' own code is not in a
-# template. Of functions/ the app imports core/ alone.
-INPUTS = ("infrastructure", "functions/core", "local/template")
+# template. Of functions/ the app imports core/ and the limits of providers alone.
+INPUTS = (
+    "infrastructure",
+    "functions/core",
+    "functions/adapters/bedrock_models.py",
+    "functions/adapters/openai_limits.py",
+    "local/template",
+)
 TIMEOUT_SECONDS = 120
 KEPT = 5
 

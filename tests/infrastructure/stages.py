@@ -17,9 +17,11 @@ ARTICLES = ("sources", "articles")
 DEFAULT = ("targets", "default")
 
 
-def stage_with(*changes: tuple[tuple[str, ...], Any]) -> dict[str, Any]:
+def stage_with(
+    *changes: tuple[tuple[str, ...], Any], good: dict[str, Any] = STAGE
+) -> dict[str, Any]:
     """Return a good stage with some values set."""
-    stage = copy.deepcopy(STAGE)
+    stage = copy.deepcopy(good)
     for path, value in changes:
         part = stage
         for key in path[:-1]:

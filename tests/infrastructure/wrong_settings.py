@@ -320,6 +320,27 @@ TOGETHER: list[Changes] = [
      (f"{TARGET}.model", "mine")),
     ((f"{TARGET}.compression", "32x"), ("opensearch", {"domain": {"version": "OpenSearch_3.5"}})),
     ((f"{TARGET}.compression", "4x"), ("opensearch", {"domain": {"version": "OpenSearch_2.15"}})),
+    ((f"{TARGET}.region", "eu-central-1"),),
+    *(
+        ((f"{TARGET}.provider", "bedrock"), (f"{TARGET}.model", model), *more)
+        for model, more in (
+            ("cohere.embed-v4", ()),
+            ("ap.cohere.embed-v4:0", ()),
+            ("us.amazon.titan-embed-text-v2:0", ()),
+            ("cohere.embed-v4:0", ((f"{TARGET}.dimensions", 384),)),
+            ("amazon.titan-embed-text-v2:0", ((f"{TARGET}.dimensions", 1536),)),
+            ("amazon.titan-embed-text-v2:0", ((f"{TARGET}.inputs_per_request", 33),)),
+            ("amazon.titan-embed-text-v2:0", ((f"{TARGET}.chunk_tokens", 8000),)),
+            ("cohere.embed-english-v3", ()),
+            ("cohere.embed-v4:0", ((f"{TARGET}.region", "Frankfurt"),)),
+            ("cohere.embed-v4:0", ((f"{TARGET}.api_key_secret_arn", SECRET),)),
+            ("cohere.embed-v4:0", ((f"{TARGET}.api_version", "2024-10-21"),)),
+            ("cohere.embed-v4:0", ((f"{TARGET}.headers", {"x-team": "search"}),)),
+            ("cohere.embed-v4:0", ((f"{TARGET}.encoding_format", "float"),)),
+            ("cohere.embed-v4:0", ((f"{TARGET}.send_dimensions", True),)),
+            ("cohere.embed-v4:0", ((f"{TARGET}.query_extra_body", {"input_type": "image"}),)),
+        )
+    ),
     ((f"{SOURCE}.text", "{body}" + "x" * 4000),),
     ((f"{TARGET}.retry.types", {f"type-{n}": "patient" for n in range(40)}),),
 ]  # fmt: skip

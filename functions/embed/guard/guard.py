@@ -124,6 +124,7 @@ class Guard:
             tokens=answer.tokens,
             answered_ms=self._clock(),
             allowance=answer.allowance,
+            requests=answer.requests,
         )
         wrong = [result for result in answer.results if isinstance(result, Failure)]
         if len(wrong) == len(answer.results):
@@ -131,6 +132,11 @@ class Guard:
             return
         self._end_cooldown()
         self.tally.passed(Part.PROVIDER)
+        for failure in wrong:
+            # Of several requests for one answer.
+            if failure.kind is FailureKind.THROTTLED:
+                self.throttled(failure)
+                return
 
     def failed(self, part: Part, failure: Failure) -> None:
         """Note a request that failed, other than by throttling."""

@@ -17,6 +17,7 @@ class Pace:
     tokens: int = 0  # that it took
     answered_ms: int = 0
     allowance: Allowance = NO_HEADERS
+    requests: int = 1  # that the last answer took
 
 
 def ready_ms(pace: Pace, tokens: int, target: TargetSettings) -> int:
@@ -51,7 +52,7 @@ def _share_seconds(pace: Pace, target: TargetSettings) -> float:
         return 0.0
     waits = [0.0]
     if target.requests_per_minute:
-        waits.append(60 * target.workers / target.requests_per_minute)
+        waits.append(60 * target.workers * pace.requests / target.requests_per_minute)
     if target.tokens_per_minute:
         waits.append(60 * target.workers * pace.tokens / target.tokens_per_minute)
     return max(waits)

@@ -7,7 +7,8 @@ import tracemalloc
 
 import pytest
 
-from functions.adapters.openai_embedder import LARGEST_ANSWER_BYTES, OpenAiEmbedder
+from functions.adapters.openai_embedder import OpenAiEmbedder
+from functions.adapters.provider_answer import LARGEST_ANSWER_BYTES
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.ports import Embedded
 from tests.builders import make_target

@@ -12,13 +12,38 @@ from tests.builders import make_target
 PROVIDERS = get_args(TargetSettings.model_fields["provider"].annotation)
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
-def test_every_provider_has_an_embedder_that_declares_its_limits(provider: str) -> None:
-    """R09 R14: requests are packed by what the provider takes."""
-    limits = make_embedder(make_target(provider=provider), lambda _: "key").limits
+OPENAI = (2048, 300_000, 8192, None)
+LIMITS = {
+    ("openai", "text-embedding-3-small"): OPENAI,
+    ("azure", "a-deployment"): OPENAI,
+    ("compatible", "any"): OPENAI,
+    ("bedrock", "cohere.embed-v4:0"): (96, 128_000, 128_000, None),
+    ("bedrock", "us.cohere.embed-v4:0"): (96, 128_000, 128_000, None),
+    ("bedrock", "cohere.embed-english-v3"): (96, 49_152, 512, 2048),
+    ("bedrock", "amazon.titan-embed-text-v2:0"): (32, 65_536, 8192, 50_000),
+}
 
-    assert (limits.inputs_per_request, limits.tokens_per_request) == (2048, 300_000)
-    assert (limits.tokens_per_input, limits.bytes_per_token) == (8192, 4)
+
+def test_limits_are_those_of_every_provider() -> None:
+    """R17: a new provider is in the list below."""
+    assert {provider for provider, _ in LIMITS} == set(PROVIDERS)
+
+
+@pytest.mark.parametrize(("target", "expected"), LIMITS.items(), ids=str)
+def test_every_provider_has_an_embedder_that_declares_its_limits(
+    target: tuple[str, str], expected: tuple[int | None, ...]
+) -> None:
+    """R09 R14 R17: requests are packed by what the provider takes."""
+    provider, model = target
+    limits = make_embedder(make_target(provider=provider, model=model), lambda _: "key").limits
+
+    assert expected == (
+        limits.inputs_per_request,
+        limits.tokens_per_request,
+        limits.tokens_per_input,
+        limits.bytes_per_input,
+    )
+    assert limits.bytes_per_token == 4
 
 
 @pytest.mark.parametrize(
@@ -43,6 +68,7 @@ def test_dimensions_are_asked_for_only_where_the_provider_can(
 
 def test_inputs_of_a_request_are_those_of_the_setting() -> None:
     """R09 R17: a server that takes 32 texts is never sent more."""
-    target = make_target(provider="compatible", inputs_per_request=32)
+    for provider, model in (("compatible", "any"), ("bedrock", "cohere.embed-v4:0")):
+        target = make_target(provider=provider, model=model, inputs_per_request=16)
 
-    assert make_embedder(target, lambda _: "key").limits.inputs_per_request == 32
+        assert make_embedder(target, lambda _: "key").limits.inputs_per_request == 16

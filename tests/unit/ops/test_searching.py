@@ -88,3 +88,24 @@ def test_hit_is_one_short_line() -> None:
 def test_nothing_found_is_said() -> None:
     """R48: an empty answer is an answer."""
     assert as_text(Found(documents=())) == "nothing found"
+
+
+def test_query_of_bedrock_needs_no_secret(deployment: Deployment) -> None:
+    """R17 R48: IAM instead of a key, and the role of a query."""
+    with ScriptedServer() as server:
+        server.answers = [
+            Answer(
+                body=json.dumps({"embeddings": {"float": [[0.5] * 256]}}).encode(),
+                headers={"content-type": "application/json"},
+            )
+        ]
+        target = make_target(
+            provider="bedrock", model="cohere.embed-v4:0", dimensions=256, base_url=server.url
+        ).model_dump_json()
+        known = replace(deployment, outputs=deployment.outputs | {"TargetDefaultSettings": target})
+        vars(known)["index"] = _EmptyIndex()
+
+        assert find(known, "a bird") == []
+
+    sent = json.loads(server.asked[0].body)
+    assert (sent["texts"], sent["input_type"]) == (["a bird"], "search_query")

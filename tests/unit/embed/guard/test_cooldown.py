@@ -44,6 +44,21 @@ def test_throttled_request_is_sent_again_in_the_same_run(worker: Worker) -> None
     assert worker.telemetry.metrics["ProviderThrottled"] == 1
 
 
+def test_answer_that_is_throttled_in_part_keeps_its_vectors_and_all_workers_wait(
+    worker: Worker,
+) -> None:
+    """R13 R23: of a provider that takes one text a request."""
+    partly = Embedded([ANSWER.results[0], TOO_FAST], 7, requests=2)
+    worker.answer(partly, ANSWER)
+
+    assert worker.ask() == partly
+    assert worker.events() == ["cooldown_started"]
+    assert worker.ask() == ANSWER
+
+    [_, (next_ms, _)] = worker.embedder.asked
+    assert 20_000 <= next_ms <= 22_000
+
+
 def test_throttling_is_no_failure(worker: Worker) -> None:
     """R23 R25: it never opens a breaker, and no document is charged."""
     worker.answer(replace(TOO_FAST, retry_after_seconds=None))

@@ -54,6 +54,13 @@ def test_without_headers_each_worker_takes_its_share(
     assert ready_ms(pace(), 500, make_target(**settings)) == ASKED_MS + seconds * 1000
 
 
+def test_answer_of_several_requests_counts_as_many() -> None:
+    """R17 R23: Titan takes one text a request."""
+    target = make_target(requests_per_minute=100)
+
+    assert ready_ms(Pace(ASKED_MS, requests=5), 500, target) == ASKED_MS + 30_000
+
+
 def test_first_request_waits_for_nothing() -> None:
     """R23: there is nothing yet to keep a distance from."""
     assert ready_ms(Pace(), 500, make_target(requests_per_minute=1)) == 0
