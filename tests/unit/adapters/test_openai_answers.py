@@ -296,7 +296,7 @@ def test_busy_provider_tells_when_it_is_back(scripted: ScriptedServer) -> None:
         embed(scripted, "hello")
 
     assert caught.value.failure == Failure(
-        FailureKind.PROVIDER_ERROR, "the provider answered 503", 40
+        FailureKind.PROVIDER_ERROR, "the provider answered 503", 40, is_refused=True
     )
 
 

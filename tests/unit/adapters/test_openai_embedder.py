@@ -111,11 +111,19 @@ def test_second_generation_model_is_not_asked_for_dimensions(model_server: Model
         ),
         (
             Fault(FaultKind.SERVER_ERROR),
-            Failure(FailureKind.PROVIDER_ERROR, "the provider answered 500 server_error"),
+            Failure(
+                FailureKind.PROVIDER_ERROR,
+                "the provider answered 500 server_error",
+                is_refused=True,
+            ),
         ),
         (
             Fault(FaultKind.SERVER_ERROR, status=503),
-            Failure(FailureKind.PROVIDER_ERROR, "the provider answered 503 server_error"),
+            Failure(
+                FailureKind.PROVIDER_ERROR,
+                "the provider answered 503 server_error",
+                is_refused=True,
+            ),
         ),
         (
             Fault(FaultKind.HTML, status=502),
@@ -257,3 +265,14 @@ def test_zero_vector_is_a_provider_error() -> None:
         pytest.raises(FailureError, match="the provider is wrong: a vector is all zeros"),
     ):
         assert embed(server).vectors
+
+
+def test_provider_that_was_never_connected_to_did_no_work() -> None:
+    """R19: its cost is given back; a connection that broke later may have been billed."""
+    settings = make_target(base_url="http://127.0.0.1:9")
+
+    with pytest.raises(FailureError) as caught:
+        OpenAiEmbedder(settings, lambda _: KEY).embed(TEXTS, timeout_seconds=5)
+
+    assert caught.value.failure.kind is FailureKind.PROVIDER_ERROR
+    assert caught.value.failure.is_refused

@@ -75,6 +75,8 @@ LEVELS = {
         "announcement_failed",
         "batch_failed",
         "breaker_paused",
+        "budget_nearly_used",
+        "budget_refused",
         "census_cut_off",
         "change_rejected",
         "changes_not_replayed",
