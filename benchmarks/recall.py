@@ -185,6 +185,7 @@ def _entry(number: int, given: Collection) -> Entry:
         metadata={"group": int(given.groups[number])},
         chunks=tuple(Chunk("", str(place), one) for place, one in enumerate(given.vectors[number])),
         written_ms=0,
+        model="",
     )
 
 

@@ -4,7 +4,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from functions.core.names import FAILED_CHANGES_PREFIX, STASH_DAYS, STASH_PREFIX
+from functions.core.names import FAILED_CHANGES_PREFIX, STASH_PREFIX
 from infrastructure.config.stage import StageConfig
 from infrastructure.encryption import own_key
 from infrastructure.removal import removal_policy
@@ -44,10 +44,15 @@ def failed_changes(scope: Construct, config: StageConfig) -> PrivateBucket:
     # S3, because a queue as destination gets only a record's position, and the stream keeps
     # the record itself for a day only.
     return PrivateBucket(
-        scope, "FailedChanges", config=config, prefix=FAILED_CHANGES_PREFIX, days=30
+        scope,
+        "FailedChanges",
+        config=config,
+        prefix=FAILED_CHANGES_PREFIX,
+        days=config.retention.failed_changes,
     )
 
 
 def stash(scope: Construct, config: StageConfig) -> PrivateBucket:
     """Keep paid vectors of documents that did not complete, for their next attempt."""
-    return PrivateBucket(scope, "Stash", config=config, prefix=STASH_PREFIX, days=STASH_DAYS)
+    days = config.retention.stash
+    return PrivateBucket(scope, "Stash", config=config, prefix=STASH_PREFIX, days=days)

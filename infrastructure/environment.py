@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from functions.core.names import METRICS_NAMESPACE
 from functions.core.settings import (
+    BackfillSettings,
     BreakerFunctionSettings,
     BreakerTarget,
     EmbedSettings,
@@ -36,6 +37,7 @@ class Made:
     index_endpoint: str
     stash_bucket: str
     failed_changes_bucket: str
+    errands_queue: str  # URL
     tables: Mapping[str, str]  # by source
     queues: Mapping[str, Mapping[str, str]]  # URLs by target and queue
     secrets: Mapping[str, str]  # by target, of those with a key
@@ -63,6 +65,9 @@ class Environments:
 
     def sweep(self) -> Variables:
         return self._variables(SweepSettings)
+
+    def backfill(self) -> Variables:
+        return self._variables(BackfillSettings)
 
     def embed(self, target: str) -> Variables:
         return self._variables(

@@ -11,7 +11,7 @@ from infrastructure.environment import (
     Variables,
     telemetry_environment,
 )
-from infrastructure.names import lane_queue_name, pascal, stack_name
+from infrastructure.names import errands_queue_name, lane_queue_name, pascal, stack_name
 
 # https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 ENVIRONMENT_BYTES = 4096
@@ -65,6 +65,7 @@ def expected_environments(stage: str, config: StageConfig) -> dict[str, Variable
             index_endpoint=config.opensearch.endpoint or _DOMAIN_ADDRESS,
             stash_bucket=_BUCKET_NAME,
             failed_changes_bucket=_BUCKET_NAME,
+            errands_queue=_QUEUE_URL + errands_queue_name(stage),
             tables={
                 name: source.table.name
                 if source.table
@@ -84,6 +85,7 @@ def expected_environments(stage: str, config: StageConfig) -> dict[str, Variable
         "enqueue": environments.enqueue(),
         **{f"embed of target {name}": environments.embed(name) for name in config.targets},
         "sweep": environments.sweep(),
+        "backfill": environments.backfill(),
         "breaker": environments.breaker(functions, mappings),
     }
     return {

@@ -59,6 +59,15 @@ _SPECS = (
         reserved_concurrency=3,
     ),
     FunctionSpec(
+        "backfill",
+        timeout_seconds=60,
+        memory_mb=512,
+        effect="Backfills do not move on, and tables are not compared with their indexes.",
+        ticks=(Tick("jobs", minutes=5), Tick("proof", minutes=60)),
+        # It sends itself what it goes on with, for as long as a table is large.
+        may_feed_itself=True,
+    ),
+    FunctionSpec(
         "breaker",
         timeout_seconds=120,  # It waits for the probes that it sends.
         memory_mb=256,

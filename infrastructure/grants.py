@@ -34,6 +34,8 @@ WRITE_OBJECTS = ("s3:PutObject",)
 READ_AND_WRITE_OBJECTS = ("s3:GetObject", "s3:PutObject")
 TAKE_OBJECTS = ("s3:GetObject", "s3:DeleteObject")
 READ_ITEMS = ("dynamodb:BatchGetItem",)
+# https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html
+READ_TABLE = ("dynamodb:BatchGetItem", "dynamodb:DescribeTable", "dynamodb:Scan")
 SWAP_ROWS = ("dynamodb:BatchGetItem", "dynamodb:PutItem")
 LIST_ROWS = ("dynamodb:Query",)
 REMOVE_ROWS = ("dynamodb:DeleteItem",)
@@ -71,6 +73,7 @@ def grant_all(parts: Parts) -> None:
         _grant_embed(target, parts)
     _grant_index_setup(parts)
     _grant_sweep(parts)
+    _grant_backfill(parts)
     _grant_breaker(parts)
     _grant_query(parts)
 
@@ -152,6 +155,22 @@ def _grant_sweep(parts: Parts) -> None:
     allow(role, LIST_BUCKET, [stores.failed.bucket.bucket_arn])
     allow(role, TAKE_OBJECTS, [stores.failed.objects_arn])
     allow(role, PUT_EVENTS, _buses(parts), only=OWN_EVENTS)
+
+
+def _grant_backfill(parts: Parts) -> None:
+    role, stores = parts.backfill.role, parts.stores
+    ledger, queues = stores.ledger.table.table_arn, _queues(parts)
+    tables = stores.tables.values()
+    allow(role, READ_TABLE, [table.arn for table in tables])
+    allow(role, DECRYPT, _keys(*tables), only=via(role, "dynamodb"))
+    allow(role, LIST_ROWS, [stores.ledger.index_arn])
+    allow(role, SWAP_ROWS, [ledger])
+    allow(role, SEND_TASKS, [*queues, stores.errands.queue.queue_arn])
+    allow(role, COUNT_TASKS, queues)
+    allow(role, RECEIVE_TASKS, [stores.errands.queue.queue_arn])
+    aliases = [target.index for target in parts.settings.targets.values()]
+    paths = [f"{alias}/{read}" for alias in aliases for read in ("_mget", "_search")]
+    allow(role, ASK_INDEX, stores.index.paths(*paths))
 
 
 def _grant_breaker(parts: Parts) -> None:

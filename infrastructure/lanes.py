@@ -21,7 +21,7 @@ RETENTION = Duration.days(RETENTION_DAYS)
 
 
 class Lanes(Construct):
-    """Carry the tasks of one target; one that fails for good stays 14 days in a DLQ."""
+    """Carry the tasks of one target; one that fails for good stays for days in a DLQ."""
 
     def __init__(
         self, scope: Construct, id_: str, *, stage: str, config: StageConfig, target_name: str
@@ -32,6 +32,7 @@ class Lanes(Construct):
         self._target = config.targets[target_name]
         self._removal = removal_policy(config)
         self._key = own_key(self, config)
+        self._dead_letter_days = config.retention.dead_letters
         wanted = lanes_of(config.sequential_sources_of(target_name))
         self.dead_letters = {
             fifo: self._dead_letters(
@@ -116,7 +117,7 @@ class Lanes(Construct):
             "DeadLettersFifo" if fifo else "DeadLettersStandard",
             queue_name=dead_letter_queue_name(self._stage, self._target_name, fifo=fifo),
             fifo=True if fifo else None,
-            retention_period=RETENTION,
+            retention_period=Duration.days(self._dead_letter_days),
             encryption=self._encryption,
             encryption_master_key=self._key,
             enforce_ssl=True,

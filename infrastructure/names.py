@@ -25,6 +25,10 @@ def dead_letter_queue_name(stage: str, target: str, *, fifo: bool) -> str:
     return f"{stack_name(stage)}-{target}-dead-letters{'.fifo' if fifo else ''}"
 
 
+def errands_queue_name(stage: str) -> str:
+    return f"{stack_name(stage)}-errands"
+
+
 def embed_role(target: str) -> str:
     return f"embed-{target}"
 

@@ -9,6 +9,7 @@ from infrastructure.api_key import ApiKey
 from infrastructure.buckets import PrivateBucket
 from infrastructure.config.stage import StageConfig
 from infrastructure.environment import Environments, Made
+from infrastructure.errands import Errands
 from infrastructure.lanes import Lanes
 from infrastructure.ledger import Ledger
 from infrastructure.python_function import PythonFunction
@@ -26,6 +27,7 @@ class Stores:
     keys: Mapping[str, ApiKey]  # of targets whose provider asks for one
     failed: PrivateBucket
     stash: PrivateBucket
+    errands: Errands
     index: VectorIndex
 
     @property
@@ -35,6 +37,7 @@ class Stores:
             index_endpoint=self.index.endpoint,
             stash_bucket=self.stash.bucket.bucket_name,
             failed_changes_bucket=self.failed.bucket.bucket_name,
+            errands_queue=self.errands.queue.queue_url,
             tables={name: table.name for name, table in self.tables.items()},
             queues={name: lanes.urls for name, lanes in self.lanes.items()},
             secrets={name: key.arn for name, key in self.keys.items()},
@@ -54,6 +57,7 @@ class Parts:
     embeds: Mapping[str, PythonFunction]  # by target
     mappings: Mapping[str, Mapping[str, lambda_.EventSourceMapping]]  # by target and queue
     sweep: PythonFunction
+    backfill: PythonFunction
     breaker: PythonFunction
     query: PythonFunction
 
@@ -65,6 +69,7 @@ class Parts:
             **{f"embed-{name}": embed for name, embed in self.embeds.items()},
             "index-setup": self.stores.index.setup,
             "sweep": self.sweep,
+            "backfill": self.backfill,
             "breaker": self.breaker,
             "query": self.query,
         }

@@ -19,6 +19,7 @@ from infrastructure.buckets import failed_changes, stash
 from infrastructure.config.stage import StageConfig
 from infrastructure.encryption import let_logs_use, own_key
 from infrastructure.environment import Environments
+from infrastructure.errands import Errands
 from infrastructure.function_code import PACKAGED, assets, zips
 from infrastructure.function_table import FUNCTIONS, FunctionSpec
 from infrastructure.given import Given, vpc_by_ids
@@ -84,7 +85,7 @@ class EmbeddingPipeline(Construct):
         _warn_without_addressee(self, stage, config, topics)
         alarms = Alarms(self, "Alarms", topics=topics)
         alarms.watch(self.parts)
-        watch_health(alarms, stage)
+        watch_health(alarms, stage, config)
         write_outputs(self, self.parts, topics)
 
     def _stores(
@@ -118,6 +119,7 @@ class EmbeddingPipeline(Construct):
             },
             failed=failed_changes(self, config),
             stash=stash(self, config),
+            errands=Errands(self, "Errands", stage=stage, config=config),
             index=VectorIndex(
                 self,
                 "Index",
@@ -166,6 +168,14 @@ class EmbeddingPipeline(Construct):
             )
             for name, embed in embeds.items()
         }
+        backfill = function(
+            self,
+            "Backfill",
+            spec=FUNCTIONS["backfill"],
+            environment=settings.backfill(),
+            role="backfill",
+        )
+        stores.errands.feed(backfill, enabled=config.enabled)
         return Parts(
             stage=stage,
             config=config,
@@ -181,6 +191,7 @@ class EmbeddingPipeline(Construct):
             sweep=function(
                 self, "Sweep", spec=FUNCTIONS["sweep"], environment=settings.sweep(), role="sweep"
             ),
+            backfill=backfill,
             query=function(
                 self, "Query", spec=FUNCTIONS["query"], environment=settings.query(), role="query"
             ),

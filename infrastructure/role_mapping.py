@@ -36,7 +36,8 @@ def role_mapping(parts: Parts) -> Iterator[tuple[str, str]]:
             }
         ],
     }
-    callers = [*parts.embeds.values(), parts.sweep, parts.stores.index.setup, parts.query]
+    asking = [parts.sweep, parts.backfill, parts.stores.index.setup, parts.query]
+    callers = [*parts.embeds.values(), *asking]
     mapped = {"backend_roles": [function.role.role_arn for function in callers]}
     yield "IndexRole", f"PUT _plugins/_security/api/roles/{role} {json.dumps(allowed)}"
     yield "IndexRoleMapping", f"PUT _plugins/_security/api/rolesmapping/{role} {json.dumps(mapped)}"

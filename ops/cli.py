@@ -9,6 +9,7 @@ from click.shell_completion import get_completion_class
 from embedq import __version__
 from ops import (
     actions,
+    backfilling,
     breakers,
     budgets,
     dead_changes,
@@ -16,6 +17,7 @@ from ops import (
     dead_letters,
     documents,
     forgetting,
+    jobs,
     recovery,
     searching,
     smoke,
@@ -38,6 +40,7 @@ SHELL = Noun("Shell")
 NOUNS = (
     stack.NOUN,
     documents.NOUN,
+    backfilling.NOUN,
     searching.NOUN,
     statistics.NOUN,
     stuck.NOUN,
@@ -50,6 +53,7 @@ NOUNS = (
     dead_changes.NOUN,
     breakers.NOUN,
     budgets.NOUN,
+    jobs.NOUN,
     forgetting.NOUN,
     SHELL,
 )

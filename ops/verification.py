@@ -1,112 +1,263 @@
-"""Table against index, document by document: what should be found, and what is."""
+"""Table against index, by sums of buckets: only buckets that differ are read on both sides."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from functions.backfill.compare import Compare, Difference
+from functions.backfill.owe import Owe
+from functions.backfill.repair import owed_for, repair_all
 from functions.core.batches import batches
-from functions.core.document import Document, Unusable, content_hash, read_document
-from functions.core.entry import StoredEntry
-from functions.core.entry_shape import SUMMARY_FIELDS, stored
-from functions.core.identity import DocumentId, document_id, entry_id, row_key
-from functions.core.ledger_row import LedgerRow
-from functions.core.settings import SourceSettings, TargetSettings
+from functions.core.identity import DocumentId
+from functions.core.owing import Owed
+from functions.core.scan import ScannedItem
+from functions.core.verification import MEANINGS, Kind, Pair, Sighting, Sums
 from ops.frame import SOURCE, TARGET, Noun
-from ops.output import FAILED, OK, Answer, progress
+from ops.output import FAILED, OK, Answer, UsageError, progress, say, table
+from ops.proposal import Proposal, carry_out
+from ops.recovery import StderrTelemetry
 
 if TYPE_CHECKING:
     from ops.deployment import Deployment
 
 NOUN = Noun("State")
-# BatchGetItem's limit, and a small answer of OpenSearch's.
-ROUND_DOCUMENTS = 100
+PAGE_ITEMS = 1000
+PAGE_ENTRIES = 500
+# Buckets of one question to the index.
+ROUND_BUCKETS = 512
+# Of a lost index there are as many as documents; all are counted.
+SHOWN_DIFFERENCES = 1000
+# So many are looked at again together: that bounds the memory, and how often it is waited.
+ROUND_SUSPECTS = 10_000
+REPAIRED_AT_ONCE = 1000
 
-Item = Mapping[str, Any]
+
+class DifferentDocument(Answer):
+    """A document whose entry is not what its item asks for."""
+
+    source: str
+    target: str
+    document: str
+    kind: Kind
 
 
 class Differences(Answer):
     """Every document whose entry is not what its item asks for."""
 
-    differences: tuple[str, ...]
+    documents: int
+    counts: dict[Kind, int]
+    differences: tuple[DifferentDocument, ...]
+    sent: int | None = None  # None: without --repair
 
     @property
     def exit_code(self) -> int:
-        return FAILED if self.differences else OK
+        found = sum(self.counts.values())
+        return OK if found == (self.sent or 0) else FAILED
 
-    def view(self) -> Iterable[str]:
-        return self.differences or ["table and index agree"]
+    def view(self) -> Iterable[Any]:
+        if not self.counts:
+            return [f"table and index agree: {self.documents:,} documents"]
+        rows = [(kind, f"{number:,}", MEANINGS[kind]) for kind, number in self.counts.items()]
+        named = [(one.source, one.document, one.kind) for one in self.differences]
+        cut = sum(self.counts.values()) - len(named)
+        return [
+            table(["source", "document", "kind"], named),
+            *([f"and {cut:,} more"] if cut else []),
+            "",
+            table(["kind", "documents", "meaning"], rows),
+            *([] if self.sent is None else [f"{self.sent:,} sent again"]),
+        ]
 
 
-@NOUN.stack_command(SOURCE, TARGET, examples=["verify", "verify --stage prod --source articles"])
+@NOUN.stack_command(
+    SOURCE,
+    TARGET,
+    click.Option(
+        ["--since"],
+        metavar="TIME",
+        help="Only documents that ledger or index saw change since then, as 2026-01-31T12:00.",
+    ),
+    click.Option(["--repair"], is_flag=True, help="Send every document that differs again."),
+    click.Option(["--reason"], metavar="TEXT", help="Why it is repaired; kept in the actions."),
+    click.Option(["--yes"], is_flag=True, help="Do not ask."),
+    examples=["verify", "verify --repair", "verify --stage prod --source articles --json"],
+)
 def verify(
-    deployment: "Deployment", *, source: str | None = None, target: str | None = None
+    deployment: "Deployment",
+    *,
+    source: str | None = None,
+    target: str | None = None,
+    since: str | None = None,
+    repair: bool = False,
+    reason: str | None = None,
+    yes: bool = False,
+    wait: Callable[[float], None] = time.sleep,
 ) -> Differences:
-    """Compare a table with its index; exit with 1 if they differ."""
-    return Differences(differences=tuple(differences(deployment, source=source, target=target)))
+    """Compare tables with their indexes; exit with 1 if they differ."""
+    since_ms = _moment(since)
+    counts: Counter[Kind] = Counter()
+    shown: list[DifferentDocument] = []
+    documents = 0
+    owed: list[tuple[Pair, list[Owed]]] = []
+    for pair in pairs(deployment, source, target):
+        sums = Sums()
+        mine: list[Owed] = []
+        for one in compared(comparison(deployment, pair, wait), sums):
+            if one.changed_ms < since_ms:
+                continue
+            counts[one.kind] += 1
+            if len(shown) < SHOWN_DIFFERENCES:
+                shown.append(_shown(pair, one))
+            mine.append(owed_for(one, pair))
+        documents += sums.documents
+        owed += [(pair, mine)] if mine else []
+    found = Differences(documents=documents, counts=dict(counts), differences=tuple(shown))
+    return _repair(deployment, found, owed, reason=reason, yes=yes) if repair and owed else found
+
+
+def _repair(
+    deployment: "Deployment",
+    found: Differences,
+    owed: Sequence[tuple[Pair, Sequence[Owed]]],
+    *,
+    reason: str | None,
+    yes: bool,
+) -> Differences:
+    """Send the documents that differ again, after a question, and note it."""
+    say(f"This changes {deployment.place}.")
+    number = sum(len(documents) for _, documents in owed)
+    doing = f"send {number:,} documents that differ again"
+
+    def act() -> Differences:
+        sent = sum(
+            repair_all(part, pair, _owe(deployment))
+            for pair, documents in owed
+            for part in batches(documents, REPAIRED_AT_ONCE)
+        )
+        return found.model_copy(update={"sent": sent})
+
+    proposal = Proposal(doing, number, act, (f"{doing.capitalize()}?",))
+    done = carry_out(deployment, "verify --repair", proposal, reason=reason, dry_run=False, yes=yes)
+    return done if isinstance(done, Differences) else found
 
 
 def differences(
-    deployment: "Deployment", *, source: str | None = None, target: str | None = None
+    deployment: "Deployment",
+    *,
+    source: str | None = None,
+    target: str | None = None,
+    wait: Callable[[float], None] = time.sleep,
 ) -> list[str]:
-    """Name every document whose entry or ledger row is not what its item asks for."""
-    origin, goal = deployment.source(source), deployment.target(target)
-    # What was written a moment ago is compared too.
-    deployment.ask_index(goal.name, "_refresh")
-    found: list[str] = []
-    searchable = 0
-    parts = list(batches(list(_items(deployment, origin)), ROUND_DOCUMENTS))
-    for part in progress(parts, "comparing"):
-        keys = {name: row_key(goal.name, origin.name, name) for name, _ in part}
-        entries = _entries(deployment, goal, origin, keys)
-        rows = deployment.ledger.read(keys.values())
-        for name, item in part:
-            wanted = read_document(item, origin)
-            searchable += isinstance(wanted, Document)
-            why = _difference(wanted, entries.get(name), rows.get(keys[name]), goal)
-            found += [] if why is None else [f"{name}: {why}"]
-    live = deployment.count_searchable(goal.name, origin.name)
-    if live > searchable:
-        found.append(f"{live} documents can be found, and the table has {searchable}")
+    """Name every document whose entry is not what its item asks for."""
+    return [
+        f"{one.document_id}: {MEANINGS[one.kind]}"
+        for pair in pairs(deployment, source, target)
+        for one in compared(comparison(deployment, pair, wait), Sums())
+    ]
+
+
+def pairs(deployment: "Deployment", source: str | None, target: str | None) -> list[Pair]:
+    """Return each source with each target that it feeds, as far as they are named."""
+    origins = deployment.sources.values() if source is None else [deployment.source(source)]
+    goals = deployment.targets if target is None else [deployment.target(target).name]
+    found = [
+        Pair(origin, deployment.targets[name])
+        for origin in origins
+        for name in origin.targets
+        if name in goals
+    ]
+    if not found:
+        raise UsageError(f"source {source} does not feed target {target}")
     return found
 
 
-def _difference(
-    wanted: Document | Unusable,
-    entry: StoredEntry | None,
-    row: LedgerRow | None,
-    target: TargetSettings,
-) -> str | None:
-    found = None if entry is None or entry.deleted else entry
-    if isinstance(wanted, Unusable):
-        return f"can be found, although {wanted.reason}" if found else None
-    if found is None:
-        return "not in the index"
-    if found.content_hash != content_hash(wanted, target):
-        return "the index holds another text or other metadata"
-    version = found.version
-    # Rows of documents that were completed long ago have expired.
-    if row is not None and (row.task.version != version or not row.status.is_searchable):
-        return (
-            f"the index holds version {version}, the ledger says {row.status} at {row.task.version}"
+def comparison(
+    deployment: "Deployment", pair: Pair, wait: Callable[[float], None] = time.sleep
+) -> Compare:
+    """Connect a table and its index."""
+    from functions.adapters.dynamodb_table import DynamoDbTable
+    from functions.adapters.opensearch_reader import OpenSearchReader
+
+    return Compare(
+        table=DynamoDbTable(deployment.client("dynamodb")),
+        index=OpenSearchReader(deployment.index, pair.target.index),
+        ledger=deployment.ledger,
+        wait=wait,
+        pair=pair,
+    )
+
+
+def compared(compare: Compare, sums: Sums) -> Iterator[Difference]:
+    """Fill the sums from the table, compare them with the index, and yield what differs."""
+    # What was written a moment ago is compared too.
+    compare.index.refresh()
+    total = compare.table.count(compare.pair.source)
+    for seen in progress(_sightings(compare), f"reading {compare.pair.name}", total):
+        sums.add(seen, compare.pair)
+    unequal = sums.unequal(compare.index.sums(compare.pair.source.name))
+    suspects = iter(_suspects(compare, unequal) if unequal else ())
+    while some := list(islice(suspects, ROUND_SUSPECTS)):
+        yield from compare.confirmed(some)
+
+
+def _suspects(compare: Compare, unequal: Collection[int]) -> Iterator[DocumentId]:
+    for part in progress(_pages(compare), f"comparing {compare.pair.name}"):
+        yield from compare.suspects_among_items(part, unequal)
+    for buckets in batches(sorted(unequal), ROUND_BUCKETS):
+        yield from _orphans(compare, buckets)
+
+
+def _orphans(compare: Compare, buckets: Iterable[int]) -> Iterator[DocumentId]:
+    last: str | None = None
+    source = compare.pair.source.name
+    wanted = set(buckets)
+    while page := compare.index.page(source, after=last, most=PAGE_ENTRIES, buckets=wanted):
+        yield from compare.suspects_among_entries(page)
+        last = page[-1].document_id
+
+
+def _pages(compare: Compare) -> Iterator[list[ScannedItem]]:
+    last = None
+    while True:
+        page = compare.table.scan(
+            compare.pair.source, segment=0, segments=1, after=last, most=PAGE_ITEMS
         )
-    return None
+        yield list(page.items)
+        if page.last is None:
+            return
+        last = page.last
 
 
-def _items(deployment: "Deployment", source: SourceSettings) -> Iterator[tuple[DocumentId, Item]]:
-    from functions.adapters.dynamodb_values import event_key, from_dynamodb
-
-    pages = deployment.client("dynamodb").get_paginator("scan")
-    for page in pages.paginate(TableName=source.table, ConsistentRead=True):
-        for item in page["Items"]:
-            yield document_id(event_key(item, source.key), source.key), from_dynamodb(item)
+def _sightings(compare: Compare) -> Iterator[Sighting]:
+    for page in _pages(compare):
+        yield from compare.with_rows(page)
 
 
-def _entries(
-    deployment: "Deployment",
-    target: TargetSettings,
-    source: SourceSettings,
-    names: Iterable[DocumentId],
-) -> dict[DocumentId, StoredEntry]:
-    ids = {entry_id(source.name, name): name for name in names}
-    wanted = {"_source_includes": SUMMARY_FIELDS}
-    answer = deployment.ask_index(target.name, "_mget", {"ids": list(ids)}, wanted)
-    return {ids[doc["_id"]]: stored(doc) for doc in answer["docs"] if doc.get("found")}
+def _shown(pair: Pair, one: Difference) -> DifferentDocument:
+    return DifferentDocument(
+        source=pair.source.name, target=pair.target.name, document=one.document_id, kind=one.kind
+    )
+
+
+def _owe(deployment: "Deployment") -> Owe:
+    return Owe(
+        deployment.ledger,
+        deployment.tasks,
+        StderrTelemetry(),
+        lambda: time.time_ns() // 1_000_000,
+    )
+
+
+def _moment(since: str | None) -> int:
+    if since is None:
+        return 0
+    try:
+        at = datetime.fromisoformat(since)
+    except ValueError:
+        raise UsageError(f"--since is a time such as 2026-01-31T12:00, not {since!r}") from None
+    return round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)

@@ -12,7 +12,7 @@ from functions.core.task import parse_task
 # Below the day after which the sweep takes a document for stuck: no message may be missing.
 LONGEST_WAIT_MS = 20 * 3_600_000
 LOSES_MESSAGES = {"lost lane", "a month passed"}
-SENDS_AGAIN = ("copied task", "redrive", "stream records again", "requeue", "recover")
+SENDS_AGAIN = ("copied task", "redrive", "stream records again", "requeue", "recover", "backfill")
 MAX_EVENTS = 2  # of one end: an event is sent at least once
 
 

@@ -56,6 +56,10 @@ WEIGHTS = {
 }
 
 
+# An action that only some histories have: the others stay as they are known.
+BACKFILL = "backfill"
+
+
 @dataclass(frozen=True)
 class History:
     """What happens, and how often something comes between."""
@@ -87,3 +91,12 @@ def plan(seed: int) -> History:
 def choose(chooser: random.Random, rates: Rates, number: int) -> list[str]:
     """Choose actions by their weights."""
     return chooser.choices(list(rates.weights), list(rates.weights.values()), k=number)
+
+
+def with_backfills(history: History, seed: int) -> History:
+    """Let an operator start backfills in between."""
+    chooser = random.Random(seed)
+    steps = list(history.steps)
+    for _ in range(chooser.randint(1, 4)):
+        steps.insert(chooser.randint(0, len(steps)), Step(BACKFILL, chooser.getrandbits(64)))
+    return History(history.rates, steps)

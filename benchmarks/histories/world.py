@@ -16,7 +16,10 @@ from benchmarks.histories.engines import (
     WatchedLedger,
 )
 from benchmarks.histories.interrupts import Interrupted, Killed
-from benchmarks.histories.plan import WEIGHTS, Rates, Step, choose
+from benchmarks.histories.plan import BACKFILL, WEIGHTS, Rates, Step, choose
+from functions.backfill.process import SILENT_MS
+from functions.core.backfill_job import Estimate, Job, Only
+from functions.core.errand import SegmentErrand
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.lane import PRIORITIES
 from functions.core.ledger_row import Group
@@ -97,6 +100,11 @@ class World:
         self.settling_ms = self.pipeline.clock()
         self.pipeline.queues.chance = lambda _: False
         self.pipeline.deliver_new()
+        if self.pipeline.jobs.listed():
+            # Segments that have lost their message are sent again by the clock.
+            self.pipeline.clock.advance(2 * SILENT_MS / 1000)
+            self.pipeline.backfill.tick("jobs")
+            self.pipeline.run_errands()
         for _ in range(MAX_SETTLE_ROUNDS):
             try:
                 if self.pipeline.run_all():
@@ -118,7 +126,7 @@ class World:
 
     @property
     def _actions(self) -> dict[str, Callable[[], None]]:
-        return {name: getattr(self, f"_{name}") for name in WEIGHTS}
+        return {name: getattr(self, f"_{name}") for name in (*WEIGHTS, BACKFILL)}
 
     def _chance(self, share: float) -> bool:
         return self._disturbed and self._random.random() < share
@@ -303,6 +311,27 @@ class World:
             self._requeue_step().push(
                 self._random.choice(keys), self._random.choice(list(PRIORITIES))
             )
+
+    def _backfill(self) -> None:
+        """Let an operator start a backfill; its function is interrupted like any other."""
+        self.faults["backfill"] += 1
+        segments = self._random.randint(1, 2)
+        job = Job(
+            id=f"job-{self.faults['backfill']}",
+            source="articles",
+            target="default",
+            only=self._random.choice(list(Only)),
+            segments=segments,
+            by="an operator",
+            reason="",
+            created_ms=self.pipeline.clock(),
+            estimate=Estimate(items=0, documents=0, tokens=0),
+        )
+        self.pipeline.jobs.create(job)
+        for number in range(segments):
+            self.pipeline.errands.send(SegmentErrand(job.id, number))
+        with self._run_of_a_function():
+            self.pipeline.run_errands()
 
     def _redrive(self) -> None:
         if self.pipeline.queues.redrive():

@@ -2,18 +2,16 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from benchmarks.storm.operations import Content, Operation
 from benchmarks.storm.texts import item
 from benchmarks.storm.world import World
-from functions.adapters.opensearch_http import segment
+from functions.adapters.opensearch_reader import OpenSearchReader
 from functions.core.batches import batches
 from functions.core.document import Document, content_hash, read_document
-from functions.core.entry_shape import page, summary
 from functions.core.identity import DocumentId, RowKey, row_key
 from functions.core.ledger_row import LedgerRow
 from ops.verification import differences
@@ -122,21 +120,11 @@ def _key(world: World, name: str) -> RowKey:
 
 def _live_entries(world: World) -> Iterator[tuple[str, str]]:
     """Yield the document and content hash of every entry that a search can find."""
-    last: Sequence[Any] | None = None
-    while True:
-        hits = _page(world, last)
-        if not hits:
-            return
-        yield from map(summary, hits)
-        last = hits[-1]["sort"]
-
-
-def _page(world: World, after: Sequence[Any] | None) -> Sequence[Mapping[str, Any]]:
-    body = page(world.source.name, size=PAGE_ENTRIES, after=after)
-    path = f"{segment(world.target.index)}/_search"
-    answer = world.deployment.index.call("POST", path, body)
-    hits: Sequence[Mapping[str, Any]] = answer["hits"]["hits"]
-    return hits
+    reader = OpenSearchReader(world.deployment.index, world.target.index)
+    last: str | None = None
+    while entries := reader.page(world.source.name, after=last, most=PAGE_ENTRIES):
+        yield from ((one.document_id, one.content_hash or "") for one in entries)
+        last = entries[-1].document_id
 
 
 def _announced(events: Path) -> Announced:

@@ -121,4 +121,5 @@ def _schedule(schedule: ScheduleSpec, tempo: Tempo) -> ScheduleSpec:
         "maintenance": tempo.maintenance_seconds,
         "reconcile": tempo.breaker_seconds,
     }
-    return replace(schedule, every_seconds=seconds[json.loads(schedule.payload)["job"]])
+    job = json.loads(schedule.payload)["job"]
+    return replace(schedule, every_seconds=seconds.get(job, schedule.every_seconds))

@@ -21,6 +21,7 @@ WARNINGS = frozenset(
         "change_rejected",
         "changes_not_replayed",
         "control_unreadable",
+        "document_drifted",
         "cooldown_started",
         "failure_bulk",
         "failure_isolated",
@@ -33,18 +34,28 @@ WARNINGS = frozenset(
         "reconcile_failed",
         "requeue_held_back",
         "round_failed",
+        "segment_failed",
+        "segment_silent",
         "stash_failed",
         "task_not_sent",
     }
 )
 ERRORS = frozenset(
-    {"breaker_opened", "index_lost", "sweep_job_failed", "task_exhausted", "task_given_up"}
+    {
+        "breaker_opened",
+        "index_lost",
+        "job_failed",
+        "sweep_job_failed",
+        "task_exhausted",
+        "task_given_up",
+    }
 )
 # These are worth knowing when they are zero.
 GAUGES = frozenset(
     {
         "BreakerOpen",
         "BudgetUsedPercent",
+        "Drifted",
         "FailedDocuments",
         "HealingDocuments",
         "LostIndexes",

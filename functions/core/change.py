@@ -31,6 +31,10 @@ class Position:
         return cls(stream, sequence_number.zfill(SEQUENCE_DIGITS))
 
 
+# Of a document that no stream record has spoken of: every position of a stream is newer.
+NOWHERE = Position("", "")
+
+
 @dataclass(frozen=True)
 class Change:
     """One write to a document: what it is now, as far as the stream carries it."""

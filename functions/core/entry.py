@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 Vector: TypeAlias = "np.ndarray[Any, np.dtype[np.float32]]"
 
 
+NO_DOCUMENT = DocumentId("")
+
+
 @dataclass(frozen=True)
 class Chunk:
     """A piece of the text with its vector."""
@@ -36,6 +39,7 @@ class Entry:
     metadata: Mapping[str, Any]
     chunks: tuple[Chunk, ...]
     written_ms: int
+    model: str  # that made the vectors
     chunks_failed: int = 0  # that have no vector, and never will
 
     @property
@@ -74,6 +78,9 @@ class StoredEntry:
     vectors: Mapping[str, Vector] = field(default_factory=dict)  # by chunk hash
     chunks: int = 0
     chunks_failed: int = 0
+    document_id: DocumentId = NO_DOCUMENT
+    model: str = ""
+    written_ms: int = 0
 
 
 @dataclass(frozen=True)

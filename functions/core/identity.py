@@ -19,6 +19,8 @@ MAX_ENTRY_ID_BYTES = 512
 # Letters, digits and punctuation of ASCII:
 # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
 GROUP_ID = re.compile(r"[!-~]{1,128}")
+# Entries are compared with their table by sums over this many groups of documents.
+BUCKETS = 4096
 
 
 class MalformedKeyError(ValueError):
@@ -46,6 +48,27 @@ def row_key(target: str, source: str, document: DocumentId) -> RowKey:
 def entry_id(source: str, document: DocumentId) -> EntryId:
     """Name the document's one entry in an index that several sources may share."""
     return EntryId(_bounded(f"{source}/", document, MAX_ENTRY_ID_BYTES))
+
+
+def bucket_of(entry: EntryId) -> int:
+    """Put an entry into one of the buckets that a table and its index are compared by."""
+    return int(digest(entry)[:8], 16) % BUCKETS
+
+
+def check_of(entry: EntryId, content_hash: str | None) -> int:
+    """Return 32 bits that stand for an entry's content: a double adds up a million exactly."""
+    return int(digest(entry, content_hash or "")[:8], 16)
+
+
+def version_bits(version: int) -> int:
+    """Return the part of a version that sums are made of: a double adds up a million exactly."""
+    return version % 2**32
+
+
+def item_key(document: DocumentId, types: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Spell the key of a document again, the opposite of `document_id`; types by attribute."""
+    values = [str(document)] if len(types) == 1 else map(_unescape, document.split("|"))
+    return {name: {kind: value} for (name, kind), value in zip(types.items(), values, strict=True)}
 
 
 def deduplication_id(row: RowKey, version: int, copy: str) -> str:
@@ -85,6 +108,10 @@ def is_unicode(text: str) -> bool:
 
 def _escape(value: str) -> str:
     return value.replace("%", "%25").replace("|", "%7C")
+
+
+def _unescape(value: str) -> str:
+    return value.replace("%7C", "|").replace("%25", "%")
 
 
 def _bounded(prefix: str, document: DocumentId, limit: int) -> str:

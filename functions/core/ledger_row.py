@@ -123,7 +123,7 @@ class LedgerRow:
     status: Status
     created_ms: int
     queued_ms: int
-    written_ms: int  # when the application wrote the change, for freshness
+    written_ms: int  # when the application wrote the change, for freshness; 0: no write is known
     # Of the stored row that this one was read from, 0 before the first write. Every write
     # compares it, so that none is lost.
     revision: int = 0

@@ -11,6 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field, Json, JsonValue, StringConstraints
 
 from functions.core.frozen import Frozen
+from functions.core.names import STASH_DAYS
 from functions.core.retry_policy import RetrySettings
 
 VectorCompression = Literal["none", "4x", "32x"]
@@ -226,6 +227,20 @@ class EnqueueSettings(Environment):
     queues: Json[dict[str, dict[str, str]]]
 
 
+class RetentionSettings(Frozen):
+    """How many days what is no longer needed is kept; failed and partial rows have no end."""
+
+    completed_rows: int = Field(
+        30, ge=1, le=3650, description="...: ledger rows of completed documents"
+    )
+    dead_letters: int = Field(14, ge=1, le=14, description="..., SQS keeps none longer")
+    stash: int = Field(
+        STASH_DAYS, ge=STASH_DAYS, le=30, description="...: vectors that were not indexed yet"
+    )
+    failed_changes: int = Field(30, ge=1, le=365, description="...: what the stream gave up")
+    jobs: int = Field(90, ge=1, le=3650, description="...: backfills that have ended")
+
+
 class EmbedSettings(Environment):
     """What embed needs: one target, every source that feeds it, and the target's queues."""
 
@@ -237,6 +252,7 @@ class EmbedSettings(Environment):
     # Empty where the provider asks for no key.
     api_key_secret: str = ""
     stash_bucket: str
+    retention: Json[RetentionSettings] = RetentionSettings()
     # Where completion events go; empty: nowhere.
     event_bus: str = ""
 
@@ -248,6 +264,26 @@ class SweepSettings(EnqueueSettings):
     failed_changes_bucket: str
     event_bus: str = ""
     stuck_hours: float
+
+
+class VerifySettings(Frozen):
+    """How often every document is compared with its table, and what follows."""
+
+    days: int = Field(
+        7, ge=0, le=90, description="...: each document is compared within so many; 0: never"
+    )
+    repair: bool = Field(
+        False, description="... (whether a document that differs is sent again without a person)"
+    )
+
+
+class BackfillSettings(EnqueueSettings):
+    """What backfill needs: everything of every target, and its own queue."""
+
+    index_endpoint: str
+    errands_queue: str
+    verify: Json[VerifySettings]
+    retention: Json[RetentionSettings]
 
 
 class BreakerTarget(Frozen):

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from functions.core.change import Change, Operation, Rejected
+from functions.core.change import NOWHERE, Change, Operation, Rejected
 from functions.core.failure import Failure, FailureKind, Part
 from functions.core.identity import DocumentId
 from functions.core.lane import Lane
@@ -21,11 +21,12 @@ from functions.core.next_step import GiveUp, Heal, Park, RetryAfter, Step
 from functions.core.task import Task
 
 if TYPE_CHECKING:
+    from functions.core.owing import Owed
     from functions.core.ports import Message
 
 MAX_ERRORS = 10
 MAX_MESSAGE_CHARACTERS = 500
-COMPLETED_ROW_SECONDS = 30 * 24 * 3600
+DAY_SECONDS = 24 * 3600
 # When the sweep sends what a queue did not take.
 SEND_AGAIN_MS = 60 * 1000
 # A sweep that crashes between the ledger and the queue leaves its row due then: this costs
@@ -69,6 +70,28 @@ def accept(
         stashed=_may_be_stashed(row),
         errors=row.errors,
     )
+
+
+def owe(
+    document: "Owed", row: LedgerRow | None, *, target: str, source: str, now_ms: int
+) -> LedgerRow:
+    """Give a document that is absent or closed a new version, without a change of its item.
+
+    It keeps its place in the stream, or has none: every change that comes is newer.
+    """
+    change = Change(
+        source=source,
+        document_id=document.document_id,
+        key=document.key,
+        position=row.position if row else NOWHERE,
+        sequence_number="",
+        written_ms=0,
+        removed=document.lane is Lane.DELETE,
+    )
+    owed = accept(change, row, target=target, lane=document.lane, trace_id="", now_ms=now_ms)
+    # Above what the index holds, too: its row may have expired, or been restored from a backup.
+    version = max(owed.task.version, document.above_version + 1)
+    return replace(owed, task=replace(owed.task, version=version))
 
 
 def reject(record: Rejected, *, target: str, now_ms: int) -> LedgerRow:
@@ -238,12 +261,17 @@ def give_up_stuck(row: LedgerRow, cause: Failure, *, now_ms: int) -> LedgerRow:
 
 
 def complete(
-    row: LedgerRow, indexed: IndexedContent, *, content_hash: str | None, now_ms: int
+    row: LedgerRow,
+    indexed: IndexedContent,
+    *,
+    content_hash: str | None,
+    kept_days: int,
+    now_ms: int,
 ) -> LedgerRow:
     """Close a row whose entry is in the index, whole or without some of its chunks."""
     is_whole = not indexed.chunks_failed
     # What is not whole stays until a person has looked.
-    expires_at = now_ms // 1000 + COMPLETED_ROW_SECONDS if is_whole else None
+    expires_at = now_ms // 1000 + kept_days * DAY_SECONDS if is_whole else None
     return replace(
         _closed(row),
         status=Status.COMPLETED if is_whole else Status.PARTIALLY_COMPLETED,

@@ -17,7 +17,7 @@ from functions.core.ports import (
     Telemetry,
     VectorIndex,
 )
-from functions.core.settings import SourceSettings, TargetSettings
+from functions.core.settings import RetentionSettings, SourceSettings, TargetSettings
 from functions.embed.finish import Finish
 from functions.embed.guard.guard import Guard
 from functions.embed.guard.guarded import GuardedEmbedder, GuardedIndex
@@ -44,6 +44,7 @@ def build_embed(
     jitter: Callable[[], float],
     sources: Sequence[SourceSettings],
     target: TargetSettings,
+    completed_row_days: int = RetentionSettings().completed_rows,
     stage: str = "",
 ) -> Embed:
     """Put the step together from its dependencies."""
@@ -68,7 +69,12 @@ def build_embed(
         guard=guard,
         payment=payment,
         receive=Receive(tools, frozenset(one.name for one in sources)),
-        finish=Finish(tools, lambda: guard.index_uuid, lambda: guard.tally.is_failing),
+        finish=Finish(
+            tools,
+            completed_row_days,
+            lambda: guard.index_uuid,
+            lambda: guard.tally.is_failing,
+        ),
         sources={one.name: one for one in sources},
         probe=partial(probe, embedder=embedder, index=index, clock=clock),
     )

@@ -102,6 +102,7 @@ class Rules:
 
     retry: RetrySettings
     model: str
+    completed_row_days: int
     index_uuid: str = ""  # of the index, as it was known when the run began
     is_failing: bool = False  # many requests of this minute failed
     jitter: float = 0.0
@@ -114,7 +115,13 @@ def conclude(row: LedgerRow, ending: Ending, rules: Rules, *, now_ms: int) -> Co
             return Conclusion("task_superseded", "TasksSuperseded")
         case Indexed(content_hash, chunks, chunks_failed, tokens):
             indexed = IndexedContent(chunks, chunks_failed, tokens, rules.model, rules.index_uuid)
-            done = complete(row, indexed, content_hash=content_hash, now_ms=now_ms)
+            done = complete(
+                row,
+                indexed,
+                content_hash=content_hash,
+                kept_days=rules.completed_row_days,
+                now_ms=now_ms,
+            )
             return Conclusion(*CLOSED[done.status], done)
         case Removed(reason, content_hash):
             done = remove(row, reason=reason, content_hash=content_hash, now_ms=now_ms)

@@ -47,6 +47,7 @@ class Finish:
     """The step with its dependencies."""
 
     tools: Tools
+    completed_row_days: int
     index_uuid: Callable[[], str]
     is_failing: Callable[[], bool]
     failures: Counter[tuple[FailureKind, str]] = field(default_factory=Counter)  # of this run
@@ -54,7 +55,14 @@ class Finish:
     def end(self, job: Job, ending: Ending) -> Ended:
         """Decide what follows from an ending."""
         target, jitter = self.tools.target, self.tools.jitter()
-        rules = Rules(target.retry, target.model, self.index_uuid(), self.is_failing(), jitter)
+        rules = Rules(
+            target.retry,
+            target.model,
+            self.completed_row_days,
+            self.index_uuid(),
+            self.is_failing(),
+            jitter,
+        )
         return Ended(job, ending, conclude(job.row, ending, rules, now_ms=self.tools.clock()))
 
     def close(self, ended: Sequence[Ended]) -> list[Returned]:
@@ -137,7 +145,7 @@ class Finish:
             details |= {"failure": str(failure.kind), "reason": failure.message}
             self.failures[failure.kind, failure.message] += 1
             self.tools.telemetry.count("TasksFailed", int(failure.kind.spends_attempt))
-        if isinstance(one.ending, Indexed | Removed):
+        if isinstance(one.ending, Indexed | Removed) and row.written_ms:
             details["freshness_ms"] = self.tools.clock() - row.written_ms
             self.tools.telemetry.count("FreshnessMilliseconds", self.tools.clock() - row.written_ms)
         self.tools.telemetry.event(one.conclusion.event, **one.job.task.log_fields(), **details)

@@ -58,6 +58,7 @@ def embed() -> Embed:
         jitter=random.random,
         sources=settings.sources,
         target=settings.target,
+        completed_row_days=settings.retention.completed_rows,
         stage=os.environ.get("STAGE", "none"),
     )
 

@@ -28,6 +28,7 @@ class Paid:
     prepared: Prepared
     vectors: Mapping[str, Vector]
     tokens: int
+    model: str
 
     def entry(self, *, now_ms: int) -> Entry:
         prepared = self.prepared
@@ -45,6 +46,7 @@ class Paid:
             metadata=prepared.document.metadata,
             chunks=chunks,
             written_ms=now_ms,
+            model=self.model,
             chunks_failed=len(prepared.texts) - len(chunks),
         )
 
@@ -92,7 +94,7 @@ class Payment:
         for prepared in load:
             vectors = {**known[prepared.job.key], **bought.paid}
             tokens = sum(bought.tokens.get(digest, 0) for digest in set(prepared.hashes))
-            part = Paid(prepared, _mine(prepared, vectors), tokens)
+            part = Paid(prepared, _mine(prepared, vectors), tokens, self.target.model)
             ending = _unfinished(prepared, part, bought)
             if ending is not None:
                 stashed = self.keep(prepared, bought.paid)

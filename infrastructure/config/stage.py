@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, field_validator
 
 from functions.core.frozen import Frozen
-from functions.core.settings import Name
+from functions.core.settings import Name, RetentionSettings, VerifySettings
 from infrastructure.config.mistakes import ConfigError, Mistake
 from infrastructure.config.opensearch import OpenSearchConfig
 from infrastructure.config.source import KeyArn, SourceConfig
@@ -69,6 +69,8 @@ class StageConfig(Frozen):
     stuck_hours: float = Field(
         24, ge=1, le=720, description="...; a task without news for so long is sent again"
     )
+    verify: VerifySettings = VerifySettings()
+    retention: RetentionSettings = RetentionSettings()
     account_concurrency: int = Field(
         1000, ge=110, le=100_000, description="...: the account's quota of Lambda, calls at once"
     )

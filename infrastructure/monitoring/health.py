@@ -5,6 +5,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 
 from functions.core.budget import FULL_PERCENT
 from functions.core.names import METRICS_NAMESPACE
+from infrastructure.config.stage import StageConfig
 from infrastructure.monitoring.alarms import PERIOD, Alarms
 
 STUCK_DOCUMENTS = 50
@@ -14,18 +15,21 @@ BUDGET_WARNING_PERCENT = 80
 FRESHNESS_MINUTES = 15
 # The functions that read control items.
 READERS = ("enqueue", "embed", "sweep", "breaker")
+# The proof may be so much later than it was asked for.
+LATE_PROOF_DAYS = 2
 # Fewer tasks make no rate.
 LEAST_TASKS = 20
 # Sweep counts the stuck every 15 minutes: each half hour holds a count for sure.
 HALF_AN_HOUR = Duration.minutes(30)
 
 
-def watch_health(alarms: Alarms, stage: str) -> None:
+def watch_health(alarms: Alarms, stage: str, config: StageConfig) -> None:
     """Watch what only the functions can measure."""
     _watch_breakers(alarms, stage)
     _watch_budgets(alarms, stage)
     _watch_indexes(alarms, stage)
     _watch_documents(alarms, stage)
+    _watch_proof(alarms, stage, config)
     _watch_retries(alarms, stage)
     _watch_freshness(alarms, stage)
 
@@ -132,6 +136,44 @@ def _watch_documents(alarms: Alarms, stage: str) -> None:
         " within an hour. They are not up to date in the index, and nothing tries them again."
         " Find the common reason with embedq dead list, fix it, then redrive the DLQ; what has"
         " no dead letter is sent again with embedq requeue.",
+    )
+
+
+def _watch_proof(alarms: Alarms, stage: str, config: StageConfig) -> None:
+    alarms.add(
+        "FailedJobs",
+        metric=_metric("JobsFailed", service="backfill", stage=stage),
+        above=0,
+        topic=alarms.topics.critical,
+        description="A backfill has failed: one of its segments could not be scanned or sent for"
+        " hours. Its documents are not all in the index. `embedq jobs` shows why; correct it, then"
+        " `embedq jobs resume ID` goes on where it stopped.",
+    )
+    if not config.verify.days:
+        return
+    alarms.add(
+        "Drifted",
+        metric=_metric("Drifted", service="backfill", stage=stage),
+        above=0,
+        topic=alarms.topics.critical,
+        description="Documents were found whose entries are not what their items ask for, and the"
+        " ledger does not say why. The lines document_drifted in the backfill log name them."
+        " Unless verify.repair is on, `embedq verify --repair` sends them again.",
+    )
+    alarms.add(
+        "OldestVerified",
+        metric=_metric(
+            "OldestVerifiedSeconds",
+            service="backfill",
+            stage=stage,
+            statistic="Maximum",
+            period=Duration.hours(1),
+        ),
+        above=(config.verify.days + LATE_PROOF_DAYS) * 24 * 3600,
+        topic=alarms.topics.warning,
+        description=f"Some documents have not been compared with their table for more than"
+        f" {config.verify.days + LATE_PROOF_DAYS} days. Look for errors in the backfill log; if"
+        " there are none, the table is too large for verify.days in cdk.json: raise it.",
     )
 
 

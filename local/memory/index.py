@@ -1,13 +1,14 @@
 """Vectors in memory: a hashing embedder, and a k-NN index with versions and exact search."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from functions.core.entry import Entry, Hit, StoredEntry, Tombstone, Vector, WriteResult, Written
+from functions.core.entry_shape import BucketSum
 from functions.core.failure import Failure, FailureError, FailureKind
-from functions.core.identity import EntryId
+from functions.core.identity import EntryId, bucket_of, check_of, version_bits
 from functions.core.ports import Embedded, ProviderLimits
 from local.provider.vectors import HashedVectors
 
@@ -72,6 +73,46 @@ class MemoryIndex:
         ]
         return sorted(hits, key=lambda hit: -hit.score)[:most]
 
+    def summaries(self, ids: Sequence[EntryId]) -> dict[EntryId, StoredEntry]:
+        return self.read(ids)
+
+    def without_vectors(self, ids: Sequence[EntryId]) -> set[EntryId]:
+        found = {name: self.entries[name] for name in ids if name in self.entries}
+        return {name for name, one in found.items() if isinstance(one, Entry) and not one.chunks}
+
+    def page(
+        self,
+        source: str,
+        *,
+        after: str | None,
+        most: int,
+        buckets: Collection[int] | None = None,
+    ) -> list[StoredEntry]:
+        live = sorted(
+            (one.document_id, name)
+            for name, one in self.entries.items()
+            if isinstance(one, Entry)
+            and one.source == source
+            and (buckets is None or bucket_of(name) in buckets)
+        )
+        return [_stored(self.entries[name]) for id_, name in live if id_ > (after or "")][:most]
+
+    def refresh(self) -> None:
+        """Do nothing: what is written is seen at once."""
+
+    def sums(self, source: str) -> dict[int, BucketSum]:
+        sums: dict[int, BucketSum] = {}
+        for name, one in self.entries.items():
+            if isinstance(one, Entry) and one.source == source:
+                before = sums.get(bucket_of(name), BucketSum())
+                sums[bucket_of(name)] = BucketSum(
+                    count=before.count + 1,
+                    check=before.check + check_of(name, one.content_hash),
+                    versions=before.versions + version_bits(one.version),
+                    without_vectors=before.without_vectors + (not one.chunks),
+                )
+        return sums
+
     def _remove(self, name: EntryId, version: int) -> bool:
         held = self.entries.get(name)
         if held is None:
@@ -111,7 +152,14 @@ class MemoryIndexAdmin:
 
 def _stored(entry: Entry | Tombstone) -> StoredEntry:
     if isinstance(entry, Tombstone):
-        return StoredEntry(entry.version, True, entry.content_hash, reason=entry.reason)
+        return StoredEntry(
+            entry.version,
+            True,
+            entry.content_hash,
+            reason=entry.reason,
+            document_id=entry.document_id,
+            written_ms=entry.deleted_ms,
+        )
     return StoredEntry(
         version=entry.version,
         deleted=False,
@@ -119,6 +167,9 @@ def _stored(entry: Entry | Tombstone) -> StoredEntry:
         vectors={chunk.hash: chunk.vector for chunk in entry.chunks},
         chunks=len(entry.chunks),
         chunks_failed=entry.chunks_failed,
+        document_id=entry.document_id,
+        model=entry.model,
+        written_ms=entry.written_ms,
     )
 
 

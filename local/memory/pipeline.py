@@ -4,22 +4,30 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from functions.adapters.dynamodb_stream import parse_records
+from functions.backfill.build import build_backfill
 from functions.breaker.process import Reconcile
 from functions.core.identity import DocumentId, row_key
 from functions.core.lane import lanes_of, queue_name
 from functions.core.ledger_row import Group, LedgerRow
 from functions.core.ports import Clock, Embedder
-from functions.core.settings import BreakerTarget, Ordering, SourceSettings, TargetSettings
+from functions.core.settings import (
+    BreakerTarget,
+    Ordering,
+    SourceSettings,
+    TargetSettings,
+    VerifySettings,
+)
 from functions.embed.build import build_embed
 from functions.embed.process import Embed
 from functions.enqueue.process import Enqueue
 from functions.sweep.build import build_sweep
 from local.memory.control import MemoryControl, MemoryMappings, MemoryProber
 from local.memory.index import HashedEmbedder, MemoryIndex, MemoryIndexAdmin
+from local.memory.jobs import MemoryErrands, MemoryJobs, MemoryProofs
 from local.memory.ledger import MemoryCursors, MemoryLedger, MemoryStash
 from local.memory.queues import Chance, MemoryQueues
 from local.memory.runtime import MemoryAnnouncer, MemoryTelemetry, MovableClock
-from local.memory.table import MemoryFailedChanges, MemorySource, MemoryTable
+from local.memory.table import MemoryFailedChanges, MemorySource, MemoryTable, MemoryTables
 
 RUN_SECONDS = 120.0
 BATCH = 10
@@ -35,6 +43,7 @@ CONTROL_METHODS = {
     "reserve",
     "settle",
 }
+READER_METHODS = {"summaries", "without_vectors", "page", "sums"}
 
 
 class MemoryPipeline:
@@ -53,6 +62,7 @@ class MemoryPipeline:
         around: Callable[[Any, set[str]], Any] = lambda adapter, _: adapter,
         function_clock: Clock | None = None,
         chance: Chance = lambda _: False,
+        verify: VerifySettings = VerifySettings(),  # noqa: B008
     ) -> None:
         """`around` may wrap each adapter: it gets the adapter and the names of its methods.
 
@@ -137,6 +147,24 @@ class MemoryPipeline:
             stage="memory",
         )
 
+        self.jobs = MemoryJobs()
+        self.errands = MemoryErrands(self.clock)
+        self.backfill = build_backfill(
+            table=around(MemoryTables(self.tables), {"scan", "read"}),
+            indexes={n: around(index, READER_METHODS) for n, index in self.indexes.items()},
+            ledger=guarded_ledger,
+            queue=queue,
+            jobs=around(self.jobs, {"read", "segments", "save", "set_state"}),
+            proofs=MemoryProofs(),
+            errands=self.errands,
+            telemetry=self.telemetry,
+            clock=clock,
+            wait=self.clock.advance,
+            sources=sources,
+            targets=targets,
+            verify=verify,
+        )
+
         self.mappings = MemoryMappings()
         self.breaker = Reconcile(
             control=shared_control,
@@ -202,6 +230,11 @@ class MemoryPipeline:
     def sweep(self, job: str, seconds: float = 240.0) -> None:
         """Run the sweep once, as its schedule does: `due` each minute, `maintenance` each 15."""
         self.sweeper.run(job, self.seconds_left(seconds))
+
+    def run_errands(self, seconds: float = 60.0) -> None:
+        """Run the function backfill on all that waits for it now."""
+        while (errand := self.errands.take()) is not None:
+            self.backfill.run(errand, self.seconds_left(seconds))
 
     def reconcile(self) -> None:
         """Run the breaker function once, as its schedule does each minute."""

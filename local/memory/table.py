@@ -4,13 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Context, Decimal
 from itertools import count
 from typing import Any
+from zlib import crc32
 
-from functions.adapters.dynamodb_values import from_dynamodb, to_dynamodb, with_bytes
+from functions.adapters.dynamodb_values import event_key, from_dynamodb, to_dynamodb, with_bytes
 from functions.adapters.s3_failed_changes import parse_batch
 from functions.core.change import Change, Rejected
 from functions.core.failure import Failure
-from functions.core.identity import ItemKey
+from functions.core.identity import DocumentId, ItemKey, document_id, item_key
 from functions.core.ports import NO_KEY, Clock
+from functions.core.scan import ScannedItem, ScannedPage
 from functions.core.settings import SourceSettings
 
 DIGITS = Context(prec=38)  # of a DynamoDB number
@@ -47,6 +49,11 @@ class MemoryTable:
     def get(self, key: ItemKey) -> dict[str, Any] | None:
         item = self.items.get(self._name(_canonical(with_bytes(key))))
         return None if item is None else from_dynamodb(item)
+
+    def key_types(self) -> dict[str, str]:
+        """Return the type of each attribute of the key; of a table without items, strings."""
+        known = self._types or {}
+        return {name: next(iter(known.get(name, "S"))) for name in self._source.key}
 
     def refuses(self, key: ItemKey) -> bool:
         """Tell whether a key has other attributes, or other types, than those of the table."""
@@ -99,6 +106,47 @@ class MemorySource:
     ) -> list[Mapping[str, Any] | Failure | None]:
         table = self._tables[source.name]
         return [NO_KEY if table.refuses(key) else table.get(key) for key in keys]
+
+
+class MemoryTables:
+    """Scans tables, and reads them by the ids of documents."""
+
+    def __init__(self, tables: Mapping[str, MemoryTable]) -> None:
+        self._tables = tables
+
+    def scan(
+        self,
+        source: SourceSettings,
+        *,
+        segment: int,
+        segments: int,
+        after: ItemKey | None,
+        most: int,
+    ) -> ScannedPage:
+        """Return the items after a key in the order of their ids, each in one segment."""
+        found = sorted(self._all(source).values(), key=lambda one: one.document_id)
+        mine = [one for one in found if crc32(one.document_id.encode()) % segments == segment]
+        if after is not None:
+            mine = [one for one in mine if one.document_id > document_id(after, source.key)]
+        return ScannedPage(mine[:most], mine[most - 1].key if len(mine) > most else None)
+
+    def read(
+        self, source: SourceSettings, documents: Sequence[DocumentId]
+    ) -> dict[DocumentId, ScannedItem]:
+        found = self._all(source)
+        return {name: found[name] for name in documents if name in found}
+
+    def key_of(self, source: SourceSettings, document: DocumentId) -> ItemKey:
+        return item_key(document, self._tables[source.name].key_types())
+
+    def count(self, source: SourceSettings) -> int:
+        return len(self._tables[source.name].items)
+
+    def _all(self, source: SourceSettings) -> dict[DocumentId, ScannedItem]:
+        items = self._tables[source.name].items.values()
+        scanned = [(event_key(item, source.key), from_dynamodb(item)) for item in items]
+        named = [ScannedItem(document_id(key, source.key), key, item) for key, item in scanned]
+        return {one.document_id: one for one in named}
 
 
 class MemoryFailedChanges:

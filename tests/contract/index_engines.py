@@ -97,6 +97,7 @@ def entry(name: str, *vectors: Vector, version: int = NOW_MS, **changes: Any) ->
         "metadata": {},
         "chunks": tuple(chunks),
         "written_ms": NOW_MS,
+        "model": "text-embedding-3-small",
     }
     return Entry(**{**values, **changes})
 

@@ -139,7 +139,7 @@ def test_completed_row_is_small(table: LedgerTable) -> None:
         now_ms=NOW_MS,
     )
     indexed = IndexedContent(10, 0, 5000, "text-embedding-3-small")
-    done = complete(started, indexed, content_hash="0" * 64, now_ms=NOW_MS)
+    done = complete(started, indexed, content_hash="0" * 64, kept_days=30, now_ms=NOW_MS)
 
     table.ledger.write([done])
 

@@ -8,7 +8,7 @@ from tests.fake_embedder import FakeEmbedder
 PARAGRAPHS = [f"Paragraph {n} tells about subject {n * 31}. " * 6 for n in range(12)]
 
 
-def write(pipeline: MemoryPipeline, name: str, body: str, **rest: object) -> None:
+def write(pipeline: MemoryPipeline, name: str, body: str | bytes, **rest: object) -> None:
     pipeline.tables["articles"].put({"id": name, "body": body, **rest})
 
 

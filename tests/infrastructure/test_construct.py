@@ -77,6 +77,7 @@ def test_what_the_app_made_is_used_and_nothing_is_made_in_its_place(tmp_path: Pa
         if statement["Action"] == "kms:Decrypt"
     }
     assert decrypting == {
+        ("EmbeddingsBackfill", "dynamodb"),
         ("EmbeddingsEnqueue", "dynamodb"),
         ("EmbeddingsTargetDefaultEmbed", "dynamodb"),
         ("EmbeddingsTargetDefaultEmbed", "secretsmanager"),

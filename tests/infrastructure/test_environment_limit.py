@@ -17,7 +17,7 @@ def test_environment_over_four_kilobytes_is_refused_at_synth() -> None:
     """R01: Lambda's limit, before the deployment meets it."""
     stage = stage_with(((*ARTICLES, "text"), "{body}" + "x" * 3500))
 
-    (enqueue, embed, sweep) = mistakes(stage)
+    (enqueue, embed, sweep, backfill) = mistakes(stage)
 
     assert enqueue.startswith(
         "cdk.json: stages.dev.sources: the environment of enqueue takes about"
@@ -27,6 +27,7 @@ def test_environment_over_four_kilobytes_is_refused_at_synth() -> None:
     )
     assert "the environment of embed of target default takes about" in embed
     assert "the environment of sweep takes about" in sweep
+    assert "the environment of backfill takes about" in backfill
 
 
 @pytest.mark.parametrize(
@@ -94,7 +95,7 @@ def test_no_environment_is_larger_than_expected(tmp_path: Path) -> None:
         if one["Type"] == "AWS::Lambda::Function"
     ]
     expected = expected_environments(long, parse_stages({long: stage})[long])
-    for service in ("enqueue", "embed", "sweep", "breaker"):
+    for service in ("enqueue", "embed", "sweep", "breaker", "backfill"):
         actual = [
             bytes_of(one) for one in environments if one["POWERTOOLS_SERVICE_NAME"] == service
         ]

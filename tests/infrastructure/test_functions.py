@@ -8,6 +8,7 @@ import pytest
 
 from functions.core.failure import FailureKind
 from functions.core.settings import (
+    BackfillSettings,
     BreakerFunctionSettings,
     BreakerSettings,
     EmbedSettings,
@@ -27,6 +28,7 @@ SETTINGS: dict[str, type[Environment]] = {
     "embed": EmbedSettings,
     "index_setup": IndexSetupSettings,
     "sweep": SweepSettings,
+    "backfill": BackfillSettings,
     "breaker": BreakerFunctionSettings,
     "query": QuerySettings,
 }
@@ -166,8 +168,8 @@ def test_index_is_set_up_for_each_target_before_embed_changes_or_a_lane_is_read(
     requests = {r["Index"]: r for r in stage.properties("Custom::EmbedqIndex")}
     lanes = [
         mapping
-        for mapping in stage.resources("AWS::Lambda::EventSourceMapping").values()
-        if "ScalingConfig" in mapping["Properties"]
+        for name, mapping in stage.resources("AWS::Lambda::EventSourceMapping").items()
+        if "ScalingConfig" in mapping["Properties"] and not name.startswith("Backfill")
     ]
 
     default = requests["embedq-example-default"]

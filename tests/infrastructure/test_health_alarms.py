@@ -11,7 +11,9 @@ from functions.core.names import METRICS_NAMESPACE
 from scripts.import_walk import walk, words
 from tests.infrastructure.synthesized import ROOT, Synthesized
 
-HEALTH = {
+PROOF = {("backfill", "Drifted"), ("backfill", "OldestVerifiedSeconds")}
+HEALTH = PROOF | {
+    ("backfill", "JobsFailed"),
     ("breaker", "BreakerOpen"),
     ("breaker", "ControlUnreadable"),
     ("embed", "ControlUnreadable"),
@@ -64,7 +66,9 @@ def expression(alarm: dict[str, Any]) -> str:
 
 def test_every_health_metric_is_watched(synthesized: Synthesized) -> None:
     """R61: breaker, stuck, exhausted, retried, and control items that cannot be read."""
-    assert {(w.dimensions["service"], w.name) for w in watched(synthesized)} == HEALTH
+    # The stage `private` has switched the proof off.
+    expected = HEALTH - PROOF if synthesized.stage == "private" else HEALTH
+    assert {(w.dimensions["service"], w.name) for w in watched(synthesized)} == expected
 
 
 @pytest.mark.parametrize(("service", "metric"), sorted(HEALTH))
@@ -151,3 +155,19 @@ def test_budget_warns_at_80_percent_and_alarms_when_it_is_used_up(synthesized: S
         assert "embedq budget raise" in alarm["AlarmDescription"]
     warning, critical = sorted(alarms, key=lambda alarm: float(alarm["Threshold"]))
     assert warning["AlarmActions"] != critical["AlarmActions"]
+
+
+def test_proof_that_is_late_or_finds_drift_is_an_alarm(synthesize: Any) -> None:
+    """R56: at once for drift, two days after the days that were asked for."""
+    stage = synthesize("dev")
+
+    assert only(stage, "Drifted")["Threshold"] == 0
+    assert only(stage, "OldestVerifiedSeconds")["Threshold"] == 9 * 86_400
+
+
+def test_proof_that_is_switched_off_has_no_alarm(synthesize: Any) -> None:
+    """R56: verify.days 0; a backfill that fails still has one."""
+    names = {one.name for one in watched(synthesize("private"))}
+
+    assert "JobsFailed" in names
+    assert not names & {"Drifted", "OldestVerifiedSeconds"}

@@ -9,8 +9,9 @@ FOURTEEN_DAYS = 14 * 24 * 60 * 60
 
 
 def lanes(synthesized: Synthesized) -> dict[str, dict[str, Any]]:
-    """Return the queues that are no DLQ."""
-    return {name: q for name, q in synthesized.queues().items() if "dead-letters" not in name}
+    """Return the queues that are no DLQ, and not that of errands."""
+    others = ("dead-letters", "errands")
+    return {n: q for n, q in synthesized.queues().items() if not any(o in n for o in others)}
 
 
 def arn(queue: str) -> str:

@@ -17,15 +17,18 @@ def test_outputs_name_every_part_that_a_command_needs(synthesize: Any) -> None:
 
     assert set(synthesize("dev").template["Outputs"]) == {
         *lanes,
+        "BackfillFunction",
         "BreakerFunction",
         "CriticalTopicArn",
         "EnqueueFunction",
+        "ErrandsQueueUrl",
         "EventBus",
         "FailedChangesBucket",
         "IndexEndpoint",
         "IndexSetupFunction",
         "LedgerTable",
         "QueryFunction",
+        "Retention",
         "SourceArticlesMappingId",
         "SourceArticlesSettings",
         "SourceArticlesStreamArn",
@@ -77,6 +80,7 @@ def test_mapping_of_the_roles_is_printed_for_an_existing_domain(synthesize: Any)
         "TargetDefaultEmbed",
         "TargetLargeEmbed",
         "Sweep",
+        "Backfill",
         "IndexIndexSetup",
         "Query",
     ]

@@ -117,6 +117,22 @@ def test_every_resource_wildcard_has_a_written_reason(synthesized: Synthesized) 
             },
         ),
         (
+            "BackfillRole",
+            {
+                "dynamodb:BatchGetItem",
+                "dynamodb:DescribeTable",
+                "dynamodb:PutItem",
+                "dynamodb:Query",
+                "dynamodb:Scan",
+                "es:ESHttpPost",
+                "sqs:ChangeMessageVisibility",
+                "sqs:DeleteMessage",
+                "sqs:GetQueueAttributes",
+                "sqs:ReceiveMessage",
+                "sqs:SendMessage",
+            },
+        ),
+        (
             "BreakerRole",
             {
                 "dynamodb:GetItem",
@@ -228,6 +244,7 @@ def test_roles_are_known_before_only_where_a_domain_exists(synthesize: Any) -> N
     assert sorted(names) == [
         f"embedq-example-{function}-AWS::Region"
         for function in (
+            "backfill",
             "breaker",
             "embed-default",
             "embed-large",
@@ -256,7 +273,7 @@ def test_breaker_switches_and_calls_only_what_it_guards(synthesize: Any) -> None
     lanes = {
         name
         for name, mapping in stage.resources("AWS::Lambda::EventSourceMapping").items()
-        if "ScalingConfig" in mapping["Properties"]
+        if "ScalingConfig" in mapping["Properties"] and not name.startswith("Backfill")
     }
     reached = {
         resource.rpartition(":")[2]
@@ -290,6 +307,7 @@ def test_functions_reach_only_paths_of_their_own_index(synthesize: Any) -> None:
             "IndexSetupRole",
             "SweepRole",
             "QueryRole",
+            "BackfillRole",
         )
         for statement in statements(synthesize("example"), role)
         for action in statement["Action"]
@@ -325,7 +343,29 @@ def test_functions_reach_only_paths_of_their_own_index(synthesize: Any) -> None:
         for read in READS
     }
 
-    assert reached == embeds | setup | sweep | query
+    backfill = {
+        ("BackfillRole", "es:ESHttpPost", f"/embedq-example-{name}/{read}")
+        for name in ("default", "large")
+        for read in ("_mget", "_search")
+    }
+
+    assert reached == embeds | setup | sweep | query | backfill
+
+
+def test_only_backfill_reads_whole_tables(synthesize: Any) -> None:
+    """R43 R84: no other function may scan, and it may scan the sources alone."""
+    stage = synthesize("dev")
+    scanning = [s for s in statements(stage) if "dynamodb:Scan" in s["Action"]]
+    (mine,) = [s for s in statements(stage, "BackfillRole") if "dynamodb:Scan" in s["Action"]]
+
+    assert scanning == [mine]
+    assert set(mine["Action"]) == {
+        "dynamodb:BatchGetItem",
+        "dynamodb:DescribeTable",
+        "dynamodb:Scan",
+    }
+    (table,) = mine["Resource"]
+    assert table.startswith("SourcesArticles")
 
 
 def test_domain_is_encrypted_and_open_to_no_caller_by_itself(synthesize: Any) -> None:

@@ -34,6 +34,14 @@ def test_breaker_runs_each_minute(synthesized: Synthesized) -> None:
     assert ticks(synthesized, "breaker") == {"rate(1 minute)": {"job": "reconcile"}}
 
 
+def test_backfill_looks_after_jobs_and_compares_a_slice_each_hour(synthesized: Synthesized) -> None:
+    """R43 R56: lost segments every five minutes, the proof each hour."""
+    assert ticks(synthesized, "backfill") == {
+        "rate(5 minutes)": {"job": "jobs"},
+        "rate(1 hour)": {"job": "proof"},
+    }
+
+
 @pytest.mark.parametrize(("folder", "runs"), [("sweep", 3), ("breaker", 1)])
 def test_ticks_never_pile_up(synthesized: Synthesized, folder: str, runs: int) -> None:
     """R29: few runs at once, no retries by Lambda or EventBridge, nothing older than a minute."""

@@ -53,6 +53,14 @@ VALUES: dict[str, list[Any]] = {
     ],
     "completion_events": ["no", 1, None, "true"],
     "stuck_hours": [0, -1, 721, "24", None, True],
+    "verify": [None, 7],
+    "verify.days": [-1, 91, "seven", True],
+    "verify.repair": ["yes"],
+    "retention.completed_rows": [0, 3651],
+    "retention.dead_letters": [0, 15],
+    "retention.stash": [1, 31],
+    "retention.failed_changes": [0],
+    "retention.jobs": [0, "long"],
     "encryption_key_arn": [
         "", "alias/mine", KEY.replace("key/", "alias/"), f"{KEY[:-4]}*", 3,
         _REGION.format("kms").replace("aws:", "aws-cn:").replace("eu-west-1", "cn-north-1")

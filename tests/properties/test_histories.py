@@ -40,6 +40,15 @@ def test_index_equals_table_after_any_history(first: int) -> None:
     assert result.faults["copied task"] > SEEDS
 
 
+def test_index_equals_table_with_backfills_in_between() -> None:
+    """R43 R85: a backfill, killed and interrupted like any function, loses and overwrites nothing,
+    and leaves no document waiting for its message."""
+    result = play_seeds(range(SEEDS), backfills=True)
+
+    assert result.failed == {}
+    assert result.faults["backfill"] > SEEDS
+
+
 @pytest.mark.parametrize("rule", QUICKLY_FOUND)
 def test_removed_rule_is_found(rule: str) -> None:
     """R85: the histories are able to fail."""

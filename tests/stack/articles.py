@@ -106,6 +106,13 @@ class Articles:
         body = {"source": self._source.name, "document_id": name, "deleted": False}
         self._index.call("PUT", self._path(name), body)
 
+    def spoil_entry(self, name: str, **fields: Any) -> None:
+        """Change fields of an entry without its version, which is external, and raise that."""
+        path = self._path(name)
+        found = self._index.call("GET", path)
+        query = {"version": str(found["_version"] + 1), "version_type": "external"}
+        self._index.call("PUT", path, {**found["_source"], **fields}, query=query)
+
     def text(self, name: str) -> str | None:
         """Return the text that the index holds, None for a document that cannot be found."""
         entry = self.entry(name)

@@ -22,7 +22,6 @@ from functions.core.ledger_row import (
 )
 from functions.core.next_step import GiveUp, Heal, Park, RetryAfter, Step
 from functions.core.transitions import (
-    COMPLETED_ROW_SECONDS,
     CONFIRM_MS,
     SEND_AGAIN_MS,
     accept,
@@ -406,7 +405,7 @@ def test_completed_row_has_no_rest_of_its_attempts(
     indexed = IndexedContent(3, chunks_failed, 42, "new")
     removed = changed(FULL, operation=Operation.DELETE)
 
-    row = complete(removed, indexed, content_hash="done", now_ms=NOW_MS)
+    row = complete(removed, indexed, content_hash="done", kept_days=30, now_ms=NOW_MS)
 
     assert row == changed(
         FULL,
@@ -417,7 +416,6 @@ def test_completed_row_has_no_rest_of_its_attempts(
         indexed=indexed,
         stashed=False,
     )
-    assert COMPLETED_ROW_SECONDS == 30 * DAY_SECONDS
 
 
 @pytest.mark.parametrize(("reason", "status"), [(None, Status.DELETED), ("empty", Status.SKIPPED)])

@@ -64,7 +64,9 @@ class Steps:
             jitter=lambda: 0.0,
         )
         self.receive = Receive(tools, sources=frozenset({"articles"}))
-        self.finish = Finish(tools, index_uuid=lambda: "index-1", is_failing=lambda: False)
+        self.finish = Finish(
+            tools, completed_row_days=30, index_uuid=lambda: "index-1", is_failing=lambda: False
+        )
 
     def events(self) -> list[str]:
         """Name what was logged, in order."""

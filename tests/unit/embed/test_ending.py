@@ -8,7 +8,6 @@ import pytest
 from functions.core.failure import Failure, FailureKind
 from functions.core.ledger_row import Group, LedgerRow, Status
 from functions.core.retry_policy import Healing, RetryPolicy, RetrySettings
-from functions.core.transitions import COMPLETED_ROW_SECONDS
 from functions.embed.ending import (
     Conclusion,
     Ending,
@@ -31,7 +30,7 @@ RETRY = RetrySettings(default=RetryPolicy(max_attempts=3))
 
 def end(ending: Ending, row: LedgerRow = WORKED, **settings: Healing) -> Conclusion:
     retry = RETRY.model_copy(update=settings)
-    return conclude(row, ending, Rules(retry, model="m"), now_ms=NOW_MS)
+    return conclude(row, ending, Rules(retry, "m", completed_row_days=30), now_ms=NOW_MS)
 
 
 def row_of(conclusion: Conclusion) -> LedgerRow:
@@ -56,7 +55,7 @@ def test_indexed_completes() -> None:
     ) == (3, 3, 42, "m")
     assert (row.outcome.completed_ms, row.outcome.expires_at) == (
         NOW_MS,
-        NOW_MS // 1000 + COMPLETED_ROW_SECONDS,
+        NOW_MS // 1000 + 30 * 24 * 3600,
     )
     assert row.stashed is False
 
@@ -143,7 +142,7 @@ def test_long_delay_is_parked() -> None:
     """R20: the message is acknowledged, so that a newer version does not wait behind it."""
     slow = RetryPolicy(base_seconds=300, cap_seconds=3600)
     conclusion = conclude(
-        WORKED, Failed(BROKEN), Rules(RetrySettings(default=slow), "m"), now_ms=NOW_MS
+        WORKED, Failed(BROKEN), Rules(RetrySettings(default=slow), "m", 30), now_ms=NOW_MS
     )
     row = row_of(conclusion)
 
@@ -160,7 +159,7 @@ def test_policy_is_that_of_the_documents_type() -> None:
     retry = RetrySettings(types={"archive": RetryPolicy(max_attempts=1)}, healing=Healing(hours=0))
     row = make_row(status=Status.PROCESSING, type="archive")
 
-    conclusion = conclude(row, Failed(BROKEN), Rules(retry, "m"), now_ms=NOW_MS)
+    conclusion = conclude(row, Failed(BROKEN), Rules(retry, "m", 30), now_ms=NOW_MS)
 
     assert row_of(conclusion).status is Status.FAILED_MAX_RETRIES
 

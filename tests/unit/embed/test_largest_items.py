@@ -63,6 +63,7 @@ def written(made: Prepared, vector: np.ndarray) -> int:
         metadata=document.metadata,
         chunks=tuple(chunks),
         written_ms=1,
+        model="text-embedding-3-small",
     )
     return len(orjson.dumps(body(entry), option=orjson.OPT_SERIALIZE_NUMPY))
 

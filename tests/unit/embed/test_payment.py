@@ -63,7 +63,7 @@ def prepared(name: str, *texts: str, **row: Any) -> Prepared:
 
 def indexed(name: str, *texts: str) -> Entry:
     chunks = tuple(Chunk(text, text, vector(7)) for text in texts)
-    return Entry("articles", DocumentId(name), 1, "old", "article", {}, chunks, NOW_MS)
+    return Entry("articles", DocumentId(name), 1, "old", "article", {}, chunks, NOW_MS, "")
 
 
 def vector(first: float) -> Vector:

@@ -168,7 +168,9 @@ def test_parcels_fit_one_bulk_body(sizes: list[int], expected: list[list[int]]) 
 
     def paid(megabytes: int) -> Paid:
         rest = megabytes * MB - entry_bytes(2, Document("", "document"), 1)
-        return Paid(Prepared(JOB, Document("x" * (rest // 2), "document"), "", *TWO_CHUNKS), {}, 0)
+        return Paid(
+            Prepared(JOB, Document("x" * (rest // 2), "document"), "", *TWO_CHUNKS), {}, 0, ""
+        )
 
     def size(one: Paid) -> int:
         return entry_bytes(2, one.prepared.document, 1) // MB

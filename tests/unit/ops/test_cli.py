@@ -99,6 +99,7 @@ READ_ONLY = {
     "dead export",
     "dead list",
     "dead show",
+    "jobs list",
     "search",
     "stats",
     "status",
@@ -118,6 +119,10 @@ CHANGING = {
     "pause": ["--reason", "x"],
     "resume": ["--reason", "x"],
     "smoke": ["--yes"],
+    "backfill": ["--yes", "--reason", "x"],
+    "jobs pause": ["x"],
+    "jobs resume": ["x"],
+    "jobs cancel": ["x"],
 }
 
 

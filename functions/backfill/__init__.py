@@ -1,0 +1,1 @@
+"""TABLE -> LANES: items that no stream record speaks of, and the proof that none is missing."""

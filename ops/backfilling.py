@@ -1,0 +1,135 @@
+"""Backfills: a table that has items already, sent to the index by a function of the stack."""
+
+import getpass
+import secrets
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from functions.core.backfill_job import Estimate, Job, JobState, Only
+from ops.frame import SOURCE, TARGET, Noun
+from ops.jobs import JobStatus, duration, jobs_of, known, send, status_of
+from ops.output import UsageError, say
+from ops.proposal import Proposal
+
+if TYPE_CHECKING:
+    from functions.core.verification import Pair
+    from ops.deployment import Deployment
+
+NOUN = Noun("Documents")
+LOOK_SECONDS = 2.0
+
+
+@NOUN.change_command(
+    SOURCE,
+    TARGET,
+    click.Option(
+        ["--only"],
+        type=click.Choice([str(one) for one in Only]),
+        default=str(Only.MISSING),
+        show_default=True,
+        help="Which documents: without an entry, with an outdated one, failed ones, or all.",
+    ),
+    click.Option(["--wait"], is_flag=True, help="Show the progress until all is sent."),
+    examples=[
+        "backfill --dry-run --reason 'first load'",
+        "backfill --source articles --reason 'first load'",
+        "backfill --only stale --wait --yes --reason 'new metadata'",
+    ],
+    asks=True,
+    needs_reason=True,
+)
+def backfill(
+    deployment: "Deployment",
+    *,
+    reason: str,
+    source: str | None = None,
+    target: str | None = None,
+    only: str = Only.MISSING,
+    wait: bool = False,
+) -> Proposal[JobStatus]:
+    """Send items that exist already to the index; a function of the stack does the work."""
+    from ops.estimate import estimate
+    from ops.verification import comparison
+
+    pair = _pair(deployment, source, target)
+    say("reading a sample of the table")
+    found = estimate(comparison(deployment, pair), Only(only))
+    doing = f"backfill {described(pair, Only(only), found)}"
+
+    def act() -> JobStatus:
+        job = start(deployment, pair, Only(only), found, reason=reason)
+        return _watch(deployment, job) if wait else status_of(deployment, job)
+
+    return Proposal(doing, found.documents, act, (f"{doing.capitalize()}?",))
+
+
+def described(pair: "Pair", only: Only, found: Estimate) -> str:
+    """Say what a backfill will come to."""
+    paid = "" if found.dollars is None else f", about ${found.dollars:,.2f}"
+    lasts = (
+        "no limit of the provider is configured that would say how long it lasts"
+        if found.seconds is None
+        else f"at least {duration(found.seconds)} at the provider's configured limits"
+    )
+    return (
+        f"{pair.source.name} into {pair.target.name}, {only}: about {found.documents:,} of"
+        f" {found.items:,} items, {found.tokens:,} tokens{paid}; {lasts}"
+    )
+
+
+def start(
+    deployment: "Deployment", pair: "Pair", only: Only, found: Estimate, *, reason: str = ""
+) -> Job:
+    """Write a job and send its segments to the function."""
+    from ops.estimate import segments_for
+
+    now = datetime.now(UTC)
+    job = Job(
+        id=f"{now:%Y%m%d-%H%M}-{secrets.token_hex(2)}",
+        source=pair.source.name,
+        target=pair.target.name,
+        only=only,
+        segments=segments_for(found.items),
+        by=_person(),
+        reason=reason,
+        created_ms=round(now.timestamp() * 1000),
+        estimate=found,
+    )
+    jobs = jobs_of(deployment)
+    jobs.create(job)
+    send(deployment, job, jobs.segments(job))
+    return job
+
+
+def _pair(deployment: "Deployment", source: str | None, target: str | None) -> "Pair":
+    from ops.verification import pairs
+
+    found = pairs(deployment, source, target)
+    if len(found) > 1:
+        names = ", ".join(f"--source {p.source.name} --target {p.target.name}" for p in found)
+        raise UsageError(f"which one? {names}")
+    return found[0]
+
+
+def _watch(deployment: "Deployment", job: Job) -> JobStatus:
+    """Show the progress until the job stops."""
+    from rich.progress import Progress
+
+    with Progress(transient=True) as bar:
+        shown = bar.add_task(f"backfill {job.id}", total=job.estimate.items)
+        while True:
+            status = status_of(deployment, known(deployment, job.id))
+            bar.update(shown, completed=status.scanned, total=max(status.items, 1))
+            if status.state is not JobState.RUNNING:
+                return status
+            time.sleep(LOOK_SECONDS)
+
+
+def _person() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"

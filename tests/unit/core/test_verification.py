@@ -1,0 +1,145 @@
+"""How an entry may differ from its item, as a table; and sums that show where."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from functions.core.document import Document, content_hash
+from functions.core.entry import StoredEntry
+from functions.core.entry_shape import NO_BUCKET, BucketSum
+from functions.core.identity import (
+    BUCKETS,
+    DocumentId,
+    bucket_of,
+    check_of,
+    document_id,
+    entry_id,
+    item_key,
+    version_bits,
+)
+from functions.core.ledger_row import Status
+from functions.core.verification import (
+    Kind,
+    Pair,
+    Sighting,
+    Sums,
+    buckets_of_slice,
+    difference,
+    is_known,
+)
+from tests.builders import make_row, make_source, make_target
+
+PAIR = Pair(make_source(skip_attribute="hidden"), make_target())
+NAME = DocumentId("a")
+ITEM = {"id": "a", "body": "hello"}
+HASH = content_hash(Document("hello", "document"), PAIR.target)
+ENTRY = StoredEntry(7, False, HASH, model=PAIR.target.model)
+SEEN = Sighting(NAME, ITEM, ENTRY)
+
+
+def completed(version: int) -> Any:
+    return make_row(status=Status.COMPLETED, version=version)
+
+
+@pytest.mark.parametrize(
+    ("seen", "kind"),
+    [
+        (SEEN, None),
+        (replace(SEEN, row=completed(7)), None),
+        (replace(SEEN, entry=None), Kind.MISSING),
+        (replace(SEEN, entry=replace(ENTRY, deleted=True)), Kind.MISSING),
+        (replace(SEEN, entry=replace(ENTRY, content_hash="x")), Kind.STALE),
+        (replace(SEEN, entry=replace(ENTRY, content_hash="x", model="")), Kind.STALE),
+        (replace(SEEN, entry=replace(ENTRY, content_hash="x", model="m")), Kind.WRONG_MODEL),
+        (replace(SEEN, has_vectors=False), Kind.WITHOUT_VECTORS),
+        (replace(SEEN, row=completed(8)), Kind.WRONG_VERSION),
+        (replace(SEEN, row=make_row(status=Status.PENDING, version=8)), None),
+        (replace(SEEN, item=None), Kind.ORPHANED),
+        (replace(SEEN, item={**ITEM, "hidden": True}), Kind.ORPHANED),
+        (Sighting(NAME, None), None),
+        (Sighting(NAME, {**ITEM, "hidden": True}), None),
+        (Sighting(NAME, {"id": "a", "body": b"x"}), None),
+        (Sighting(NAME, None, replace(ENTRY, deleted=True)), None),
+    ],
+)
+def test_every_kind_of_difference_has_its_name(seen: Sighting, kind: Kind | None) -> None:
+    """R45: from item, entry and, as a witness, the row."""
+    assert difference(seen, PAIR) is kind
+
+
+@pytest.mark.parametrize("status", Status)
+def test_ledger_knows_what_is_on_its_way_or_has_failed(status: Status) -> None:
+    """R45 R56: such a document is no drift."""
+    known = status.is_open or status.is_failed
+
+    assert is_known(make_row(status=status)) is known
+    assert not is_known(None)
+
+
+def sums_of(*seen: Sighting) -> tuple[Sums, dict[int, BucketSum]]:
+    """Return the sums of a table, and those of an index that agrees with it."""
+    sums, index = Sums(), dict[int, BucketSum]()
+    for one in seen:
+        sums.add(one, PAIR)
+        name = entry_id("articles", one.document_id)
+        before = index.get(bucket_of(name), BucketSum())
+        index[bucket_of(name)] = BucketSum(
+            before.count + 1, before.check + check_of(name, HASH), before.versions + version_bits(7)
+        )
+    return sums, index
+
+
+def test_equal_sums_are_equal_and_any_other_shows() -> None:
+    """R45: number, content, vectors, version, and what has no bucket."""
+    documents = [
+        replace(SEEN, document_id=DocumentId(f"{n}"), row=completed(7)) for n in range(500)
+    ]
+    sums, index = sums_of(*documents)
+    assert (sums.documents, sums.unequal(index)) == (500, set())
+
+    one = min(index)
+    for change in ({"count": 9}, {"check": 1}, {"versions": 1}, {"without_vectors": 1}):
+        assert sums.unequal({**index, one: replace(index[one], **change)}) == {one}
+    assert sums.unequal({**index, NO_BUCKET: BucketSum(1)}) == {NO_BUCKET}
+    del index[one]
+    assert sums.unequal(index) == {one}
+
+
+def test_version_that_the_ledger_does_not_say_is_not_compared() -> None:
+    """R45: rows of completed documents expire."""
+    sums, index = sums_of(SEEN)
+    [(bucket, found)] = index.items()
+
+    assert sums.unequal({bucket: replace(found, versions=12345)}) == set()
+
+
+def test_item_that_asks_for_no_entry_is_not_counted() -> None:
+    """R45: skipped, or invalid."""
+    sums, index = sums_of()
+    sums.add(Sighting(NAME, {**ITEM, "hidden": True}), PAIR)
+
+    assert (sums.documents, sums.unequal(index)) == (0, set())
+
+
+@pytest.mark.parametrize("slices", [24, 168, 5000])
+def test_slices_share_the_buckets_among_them(slices: int) -> None:
+    """R56: each bucket belongs to one slice, as does what has none."""
+    found = [bucket for number in range(slices) for bucket in buckets_of_slice(number, slices)]
+
+    assert sorted(found) == [NO_BUCKET, *range(BUCKETS)]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        {"id": {"S": "a|b%7C"}},
+        {"id": {"N": "12"}, "at": {"S": "x|y%25%7Cz"}},
+        {"id": {"B": "AAE="}, "at": {"N": "-1.5"}},
+    ],
+)
+def test_key_is_read_back_from_the_documents_id(key: dict[str, dict[str, str]]) -> None:
+    """R45: an entry names its document, and an orphan's item is asked for by its key."""
+    types = {name: next(iter(value)) for name, value in key.items()}
+
+    assert item_key(document_id(key, tuple(key)), types) == key
