@@ -26,6 +26,7 @@ def write_outputs(pipeline: Construct, parts: Parts, topics: AlarmTopics) -> Non
     outputs = Construct(stack, _ID)
     stores = parts.stores
     values = {
+        "Stage": parts.stage,
         "EnqueueFunction": parts.enqueue.function.function_name,
         "IndexSetupFunction": stores.index.setup.function.function_name,
         "SweepFunction": parts.sweep.function.function_name,

@@ -131,6 +131,18 @@ def resume(
     return _proposed("resume", deployment, target, Part(part), reason, released)
 
 
+def stopped(deployment: "Deployment", target: str) -> tuple[str, ...]:
+    """Say why a target does no work now; nothing if it does."""
+    control = deployment.control.read(target)
+    found = [(part, control.breaker(part)) for part in Part]
+    return tuple(
+        f"the {part} of target {target} is {breaker.state} since"
+        f" {written(moment(breaker.since_ms))}: {breaker.reason}"
+        for part, breaker in found
+        if breaker.state.stops_work
+    )
+
+
 def _proposed(
     verb: str,
     deployment: "Deployment",

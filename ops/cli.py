@@ -16,15 +16,21 @@ from ops import (
     dead_export,
     dead_letters,
     documents,
+    embedding,
     forgetting,
+    health,
     jobs,
+    lanes,
+    logs,
     recovery,
     searching,
     smoke,
     stack,
     statistics,
     stuck,
+    timeline,
     verification,
+    waiting,
 )
 from ops.frame import Noun, Root
 from ops.output import FAILED, INTERRUPTED, OK, WRONG_USE, Answer
@@ -39,10 +45,16 @@ NOT_HERE = (
 SHELL = Noun("Shell")
 NOUNS = (
     stack.NOUN,
+    logs.NOUN,
     documents.NOUN,
+    waiting.NOUN,
+    timeline.NOUN,
+    embedding.NOUN,
     backfilling.NOUN,
     searching.NOUN,
     statistics.NOUN,
+    lanes.NOUN,
+    health.NOUN,
     stuck.NOUN,
     actions.NOUN,
     verification.NOUN,

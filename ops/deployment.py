@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import boto3
+from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
 
 from functions.adapters.dynamodb_control import DynamoDbControl
@@ -54,8 +55,8 @@ class Deployment:
         where = f"in AWS, account {account}, region {region}" if self.stage else "on this machine"
         return f"the stack {resource.split('/')[1]} {where}"
 
-    def client(self, service: Any) -> Any:
-        return self.session.client(service, endpoint_url=self.endpoint_url)
+    def client(self, service: Any, config: Config | None = None) -> Any:
+        return self.session.client(service, endpoint_url=self.endpoint_url, config=config)
 
     def command(self, *words: str) -> str:
         """Return a command about this stack, as a shell takes it."""
@@ -97,13 +98,22 @@ class Deployment:
     def target(self, name: str | None) -> TargetSettings:
         return _only(self.targets, name, "target")
 
+    def key_types(self, table: str) -> dict[str, str]:
+        """Return the type of each key attribute of a table: S, N or B."""
+        found = self.dynamodb.describe_table(TableName=table)["Table"]
+        return {one["AttributeName"]: one["AttributeType"] for one in found["AttributeDefinitions"]}
+
+    @cached_property
+    def dynamodb(self) -> Any:
+        return self.client("dynamodb")
+
     @cached_property
     def ledger(self) -> DynamoDbLedger:
-        return DynamoDbLedger(self.client("dynamodb"), self.outputs["LedgerTable"])
+        return DynamoDbLedger(self.dynamodb, self.outputs["LedgerTable"])
 
     @cached_property
     def control(self) -> DynamoDbControl:
-        return DynamoDbControl(self.client("dynamodb"), self.outputs["LedgerTable"])
+        return DynamoDbControl(self.dynamodb, self.outputs["LedgerTable"])
 
     @cached_property
     def queues(self) -> dict[str, dict[str, str]]:
@@ -131,6 +141,11 @@ class Deployment:
 
     def count_dead_letters(self, target: str) -> int:
         return sum(sum(self.depth(url)) for url in self.dead_letter_urls(target))
+
+    def mapping(self, output: str) -> dict[str, Any]:
+        """Describe the event source mapping that an output names."""
+        client = self.client("lambda")
+        return dict(client.get_event_source_mapping(UUID=self.outputs[output]))
 
     @cached_property
     def tasks(self) -> SqsTasks:

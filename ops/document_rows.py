@@ -39,14 +39,22 @@ def read_row(
 
 
 def possible_ids(written: str, attributes: Sequence[str]) -> list[DocumentId]:
-    """Return the ids that a person may mean.
+    """Return the ids that a person may mean: as the ledger has it, or of a key as it is written."""
+    keys = [
+        {name: {"S": value} for name, value in key.items()}
+        for key in possible_keys(written, attributes)
+    ]
+    return list(dict.fromkeys([DocumentId(written), *(document_id(k, attributes) for k in keys)]))
 
-    The id as the ledger has it, or the values of a composite key as they are in the table, with
-    | between them: a value may hold one too.
+
+def possible_keys(written: str, attributes: Sequence[str]) -> list[dict[str, str]]:
+    """Return the keys that a person may mean.
+
+    The values of a composite key are written as they are in the table, with | between them: a
+    value may hold one too.
     """
     if len(attributes) == 1:
-        return [DocumentId(written)]
+        return [{attributes[0]: written}]
     parts = written.split("|")
-    values = [("|".join(parts[:n]), "|".join(parts[n:])) for n in range(1, len(parts))]
-    keys = [dict(zip(attributes, ({"S": one} for one in pair), strict=True)) for pair in values]
-    return list(dict.fromkeys([DocumentId(written), *(document_id(k, attributes) for k in keys)]))
+    pairs = [("|".join(parts[:n]), "|".join(parts[n:])) for n in range(1, len(parts))]
+    return [dict(zip(attributes, pair, strict=True)) for pair in pairs]

@@ -1,19 +1,23 @@
 """One document: write it, and see what became of it."""
 
 import json
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from decimal import Decimal, DecimalException
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from functions.core.identity import document_id
-from functions.core.ledger_row import LedgerRow
+from functions.core.ledger_row import LedgerRow, Status
+from ops.breakers import stopped
 from ops.document_rows import read_row
 from ops.frame import DOCUMENT, SOURCE, TARGET, Noun
-from ops.output import Answer, UsageError, moment, written
+from ops.items import find_item, plain, read_items, read_key
+from ops.output import Answer, UsageError, moment, progress, written
 from ops.proposal import Proposal
+from ops.waiting import SECONDS, waiting
 
 if TYPE_CHECKING:
     from ops.deployment import Deployment
@@ -22,14 +26,41 @@ NOUN = Noun("Documents")
 
 
 class Put(Answer):
-    """A document that was written to its table."""
+    """Documents that were written to their table."""
+
+    table: str
+    documents: tuple[str, ...]
+    see: str  # the command that shows what became of the first one
+    found_after_seconds: float | None = None  # None: it was not waited for
+
+    def view(self) -> Iterable[str]:
+        number = len(self.documents)
+        what = "" if number == 1 else f"{number} documents "
+        if self.found_after_seconds is None:
+            return [f"{what}written to {self.table}: see `{self.see}`"]
+        return [f"{what}written to {self.table}, and found after {self.found_after_seconds:.1f} s"]
+
+
+class Deleted(Answer):
+    """A document that was deleted from its table."""
 
     table: str
     document: str
     see: str
 
     def view(self) -> Iterable[str]:
-        return [f"written to {self.table}: see `{self.see}`"]
+        return [f"deleted from {self.table}: see `{self.see}`"]
+
+
+class GotItem(Answer):
+    """The item of a document, as the table has it."""
+
+    table: str
+    document: str
+    item: dict[str, Any]
+
+    def view(self) -> Iterable[str]:
+        return [json.dumps(self.item, ensure_ascii=False, indent=2)]
 
 
 class PastError(Answer):
@@ -58,6 +89,11 @@ class DocumentStatus(Answer):
     model: str | None
     times: dict[str, datetime]
     errors: tuple[PastError, ...]
+    stopped: tuple[str, ...] = ()  # why its target does no work now
+
+    @property
+    def is_waiting(self) -> bool:
+        return self.status in (Status.PENDING, Status.PROCESSING) or "next try" in self.times
 
     def view(self) -> Iterable[str]:
         return [
@@ -68,52 +104,100 @@ class DocumentStatus(Answer):
             f" {self.tokens} tokens paid, model {self.model or '-'}",
             *(f"  {name:<10} {written(at)}" for name, at in self.times.items()),
             *(f"  error      {written(e.at)} {e.kind}: {e.message}" for e in self.errors),
+            *(f"  waits      {why}" for why in self.stopped if self.is_waiting),
         ]
 
 
 @NOUN.change_command(
-    click.Argument(["item"], help="The item as a JSON object."),
+    click.Argument(["item"], required=False, help="The item as a JSON object."),
+    click.Option(
+        ["--file"],
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Write many: a file with one JSON object a line, or - for stdin.",
+    ),
+    click.Option(["--wait"], is_flag=True, help="Wait until a search finds all of them."),
+    SECONDS,
     SOURCE,
-    examples=["""put '{"id": "a", "title": "Hello", "body": "World"}'"""],
+    examples=[
+        """put '{"id": "a", "title": "Hello", "body": "World"}'""",
+        "put --file articles.jsonl --wait",
+        "generate-items | embedq put --file -",
+    ],
 )
-def put(deployment: "Deployment", item: str, *, source: str | None = None) -> Proposal[Put]:
-    """Write a document to its table, as an application would."""
+def put(
+    deployment: "Deployment",
+    item: str | None = None,
+    *,
+    file: Path | None = None,
+    wait: bool = False,
+    seconds: float = 300.0,
+    source: str | None = None,
+) -> Proposal[Put]:
+    """Write documents to their table, as an application would."""
     settings = deployment.source(source)
-    values = _item(item, settings.key)
-    name = document_id({key: values[key] for key in settings.key}, settings.key)
+    items = read_items(item, file, settings)
+    names = [document_id({key: one[key] for key in settings.key}, settings.key) for one in items]
+    what = names[0] if len(names) == 1 else f"{len(names)} documents"
 
     def act() -> Put:
-        from botocore.exceptions import ClientError
+        began = time.monotonic()
+        for number, one in enumerate(progress(items, "writing"), 1):
+            _put(deployment, settings.table, one, number)
+        for name, one in dict(zip(names, items, strict=True)).items() if wait else ():
+            key = {attribute: one[attribute] for attribute in settings.key}
+            waiting(deployment, settings, name, key).until_found(seconds)
+        return Put(
+            table=settings.table,
+            documents=tuple(names),
+            see=deployment.status_command(names[0], settings.name) if names else "embedq stats",
+            found_after_seconds=round(time.monotonic() - began, 2) if wait else None,
+        )
 
-        try:
-            deployment.client("dynamodb").put_item(TableName=settings.table, Item=values)
-        except ClientError as error:
-            raise UsageError(f"DynamoDB refused the item: {error}") from error
+    return Proposal(f"write {what} to table {settings.table}", len(set(names)), act)
+
+
+def _put(deployment: "Deployment", table: str, item: Mapping[str, Any], number: int) -> None:
+    from botocore.exceptions import ClientError
+
+    try:
+        deployment.dynamodb.put_item(TableName=table, Item=item)
+    except ClientError as error:
+        before = f", after {number - 1} that are written" if number > 1 else ""
+        raise UsageError(f"DynamoDB refused item {number}{before}: {error}") from error
+
+
+@NOUN.stack_command(
+    DOCUMENT, SOURCE, examples=["get tortoise-and-hare", "get 'user|2026-01' --source messages"]
+)
+def get(deployment: "Deployment", document: str, *, source: str | None = None) -> GotItem:
+    """Show the item of a document, as its table has it."""
+    settings = deployment.source(source)
+    name, key = read_key(deployment, settings, document)
+    item = find_item(deployment, settings, key)
+    if item is None:
+        raise UsageError(f"table {settings.table} has no item {document!r}")
+    return GotItem(table=settings.table, document=name, item=plain(item))
+
+
+@NOUN.change_command(
+    DOCUMENT, SOURCE, examples=["delete tortoise-and-hare", "delete a --stage dev --dry-run"]
+)
+def delete(
+    deployment: "Deployment", document: str, *, source: str | None = None
+) -> Proposal[Deleted]:
+    """Delete a document from its table, as an application would; it leaves the search."""
+    settings = deployment.source(source)
+    name, key = read_key(deployment, settings, document)
+    if find_item(deployment, settings, key) is None:
+        raise UsageError(f"table {settings.table} has no item {document!r}")
+
+    def act() -> Deleted:
+        deployment.dynamodb.delete_item(TableName=settings.table, Key=key)
         see = deployment.status_command(name, settings.name)
-        return Put(table=settings.table, document=name, see=see)
+        return Deleted(table=settings.table, document=name, see=see)
 
-    return Proposal(f"write {name} to table {settings.table}", 1, act)
-
-
-def _item(item: str, key: Sequence[str]) -> dict[str, Any]:
-    from functions.adapters.dynamodb_values import to_dynamodb
-
-    try:
-        parsed = json.loads(item, parse_float=Decimal, parse_constant=_refuse)
-    except ValueError as error:
-        raise UsageError(f"the item is not JSON: {error}") from None
-    if not isinstance(parsed, dict) or any(name not in parsed for name in key):
-        raise UsageError(f"the item is a JSON object with at least the key {', '.join(key)}")
-    try:
-        return to_dynamodb(parsed)
-    except DecimalException:
-        raise UsageError(
-            "the item has a number that DynamoDB cannot hold: more than 38 digits, or too large"
-        ) from None
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number of JSON")
+    return Proposal(f"delete {name} from table {settings.table}", 1, act)
 
 
 @NOUN.stack_command(
@@ -130,10 +214,11 @@ def status(
     target: str | None = None,
 ) -> DocumentStatus:
     """Show the state and the error history of one document."""
-    return status_of(read_row(deployment, document, source=source, target=target))
+    row = read_row(deployment, document, source=source, target=target)
+    return status_of(row, stopped=stopped(deployment, row.task.target))
 
 
-def status_of(row: LedgerRow) -> DocumentStatus:
+def status_of(row: LedgerRow, *, stopped: tuple[str, ...] = ()) -> DocumentStatus:
     """Describe a row of the ledger."""
     times = {
         "created": row.created_ms,
@@ -161,4 +246,5 @@ def status_of(row: LedgerRow) -> DocumentStatus:
         errors=tuple(
             PastError(at=moment(e.at_ms), kind=e.kind, message=e.message) for e in row.errors
         ),
+        stopped=stopped,
     )

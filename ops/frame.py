@@ -41,7 +41,7 @@ class Command(click.Command):
     """A command whose help begins with examples."""
 
     def __init__(
-        self, *, examples: Sequence[str], answers: Sequence[object], **settings: Any
+        self, *, examples: Sequence[str], answers: Sequence[type[Answer]], **settings: Any
     ) -> None:
         """`answers` are the types of what it prints; `--json` follows their schema."""
         super().__init__(**settings)
@@ -247,11 +247,12 @@ def _reason(*, needed: bool) -> click.Option:
     return click.Option(["--reason"], metavar="TEXT", required=needed, help=why)
 
 
-def _answers(annotation: Any) -> Sequence[object]:
+def _answers(annotation: Any) -> list[type[Answer]]:
     """Return what a command may print, by what its function returns."""
+    inner = get_args(annotation)
     if get_origin(annotation) is Proposal:
-        return [*_answers(get_args(annotation)[0]), DryRun]
-    return get_args(annotation) or [annotation]
+        return [*_answers(inner[0]), DryRun]
+    return list(inner) or [annotation]
 
 
 def _answer(answer: Answer | Iterator[Answer], *, as_json: bool) -> int:

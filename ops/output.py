@@ -39,7 +39,8 @@ class UsageError(CommandError):
 class Answer(BaseModel):
     """What a command found or did: `--json` prints the fields, a person sees the view."""
 
-    model_config = ConfigDict(frozen=True)
+    # The schema says so too: no field is printed that it does not name.
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     @property
     def exit_code(self) -> int:

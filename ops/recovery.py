@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,11 +10,13 @@ import click
 from functions.core.batches import batches
 from functions.core.lane import PRIORITIES, Lane
 from functions.core.ledger_row import Group, LedgerRow
+from functions.core.transitions import schedule
 from functions.sweep.requeue import ROUND_ROWS, Requeue
 from ops.document_rows import read_row
 from ops.frame import DOCUMENT, SOURCE, TARGET, Noun
-from ops.output import Answer, CommandError, progress, say
+from ops.output import Answer, CommandError, UsageError, progress, say, written
 from ops.proposal import Proposal
+from ops.selection import OPTIONS, Moment, Selection
 
 if TYPE_CHECKING:
     from ops.deployment import Deployment
@@ -40,6 +43,20 @@ class Requeued(Answer):
 
     def view(self) -> Iterable[str]:
         return [f"{self.row} sent to lane {self.lane}: see `{self.see}`"]
+
+
+class Scheduled(Answer):
+    """Documents that are sent at a time."""
+
+    at: datetime
+    scheduled: int
+    chosen: int
+
+    def view(self) -> Iterable[str]:
+        return [
+            f"{self.scheduled} of {self.chosen} documents are sent again at {written(self.at)},"
+            " with all their attempts"
+        ]
 
 
 class StderrTelemetry:
@@ -96,6 +113,40 @@ def requeue(
     row = read_row(deployment, document, source=source, target=target)
     doing = f"send {row.row_key} to lane {lane}"
     return Proposal(doing, 1, lambda: _requeue(deployment, row, Lane(lane)))
+
+
+@NOUN.change_command(
+    *OPTIONS,
+    click.Option(
+        ["--at"],
+        type=Moment(is_ahead=True),
+        required=True,
+        metavar="TIME",
+        help="When: 2h, or 2026-01-31T06:00 (UTC). The sweep sends them within a minute of it.",
+    ),
+    asks=True,
+    examples=[
+        "retry tortoise-and-hare --at 2h",
+        "retry --cause provider_error --at 2026-01-31T06:00 --stage prod",
+    ],
+)
+def retry(deployment: "Deployment", *, at: datetime, **chosen: Any) -> Proposal[Scheduled]:
+    """Send failed and incomplete documents again at a time."""
+    at_ms = round(at.timestamp() * 1000)
+    if at_ms < time.time_ns() // 1_000_000 - 1000:
+        raise UsageError(f"--at {written(at)} is over: name a time that comes")
+    rows = Selection(**chosen).rows(deployment)
+    doing = f"send {len(rows)} failed or incomplete documents again at {written(at)}"
+
+    def act() -> Scheduled:
+        stored = [
+            deployment.ledger.write([schedule(row, at_ms=at_ms) for row in part]).stored
+            for part in progress(list(batches(rows, ROUND_ROWS)), "scheduling")
+        ]
+        return Scheduled(at=at, scheduled=sum(map(len, stored)), chosen=len(rows))
+
+    question = f"{doing[:1].upper()}{doing[1:]}?"
+    return Proposal(doing, len(rows), act, (question,) if len(rows) > 1 else ())
 
 
 def _requeue(deployment: "Deployment", row: LedgerRow, lane: Lane) -> Requeued:

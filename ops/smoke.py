@@ -100,10 +100,7 @@ class _Smoke:
         self._limit_seconds = limit_seconds
         self._dynamodb = deployment.client("dynamodb")
         self._steps: list[Step] = []
-        table = self._dynamodb.describe_table(TableName=self._source.table)["Table"]
-        types = {
-            one["AttributeName"]: one["AttributeType"] for one in table["AttributeDefinitions"]
-        }
+        types = deployment.key_types(self._source.table)
         number = random.randrange(10**9)
         self._good, self._bad = (
             smoke_item(self._source, types, name=f"{PREFIX}{n}", number=n)

@@ -1,22 +1,20 @@
 """The stack on this machine. Only these commands and the demo load `local`."""
 
-import json
-import time
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+import shlex
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
-from pydantic import field_serializer
 
 from ops.frame import Noun
-from ops.output import Answer, CommandError, UsageError, say
+from ops.output import FAILED, OK, Answer, CommandError, UsageError, say
 
 if TYPE_CHECKING:
     from local import background
     from local.stages import ChosenStage
     from ops.deployment import Deployment
 
-LOOK_SECONDS = 0.3
+NOT_RUNNING = "no stack runs here: start one with `embedq up`"
 STAGE = click.Argument(
     ["stage"],
     required=False,
@@ -51,22 +49,31 @@ class Stopped(Answer):
         return [f"The stack is stopped.{kept}" if self.stopped else "No stack runs here."]
 
 
-class LogLine(Answer):
-    """One line of a function's log."""
+class Demo(Answer):
+    """How the demo ended."""
 
-    function: str
-    line: str
+    error: str | None
+    seconds: float
+    next: str
 
-    @field_serializer("line")
-    def parsed(self, line: str) -> Any:
-        """Return the object that the line holds; a line that is no JSON stays as it is."""
-        try:
-            return json.loads(line)
-        except ValueError:
-            return line
+    @property
+    def exit_code(self) -> int:
+        return FAILED if self.error else OK
 
     def view(self) -> Iterable[str]:
-        return [self.line]
+        if self.error:
+            yield f"\nThe demo stopped: {self.error}."
+        yield f"\nDone in {self.seconds:.0f} s."
+        yield self.next
+
+
+class ShellEnvironment(Answer):
+    """The variables with which any AWS client reaches the stack on this machine."""
+
+    environment: dict[str, str]
+
+    def view(self) -> Iterable[str]:
+        return [f"export {name}={shlex.quote(value)}" for name, value in self.environment.items()]
 
 
 @NOUN.command(
@@ -77,7 +84,6 @@ class LogLine(Answer):
 def up(stage: str | None, *, hashed: bool) -> Running:
     """Start the whole stack on this machine, with the stage of the demo or one of cdk.json."""
     from local import background
-    from local.aws_client import CREDENTIALS, REGION
     from local.engines import EngineError
 
     chosen = choose_stage(stage)
@@ -93,16 +99,7 @@ def up(stage: str | None, *, hashed: bool) -> Running:
             running = background.up(say, folder, stage=chosen, vectors=vectors)
         except (EngineError, background.NotStartedError) as error:
             raise CommandError(str(error)) from error
-    return Running(
-        stack=running.stack,
-        environment={
-            "AWS_ENDPOINT_URL": running.endpoint_url,
-            "AWS_REGION": REGION,
-            # boto3 and the aws command of version 1 know this name only.
-            "AWS_DEFAULT_REGION": REGION,
-            **CREDENTIALS,
-        },
-    )
+    return Running(stack=running.stack, environment=_environment(running.endpoint_url))
 
 
 @NOUN.command(examples=["down"])
@@ -122,32 +119,15 @@ def down() -> Stopped:
     return Stopped(stopped=bool(ended), again=" ".join(["embedq up", found[1].stage or ""]).strip())
 
 
-@NOUN.command(
-    click.Argument(["function"], required=False, help="A part of the function's name."),
-    click.Option(["--follow"], is_flag=True, help="Go on with new lines until Ctrl-C."),
-    examples=["logs", "logs embed --follow"],
-)
-def logs(function: str | None, *, follow: bool) -> Iterator[LogLine]:
-    """Show what the functions of the stack on this machine have logged."""
+@NOUN.command(examples=["env", 'eval "$(embedq env)"'])
+def env() -> ShellEnvironment:
+    """Print what a shell needs so that any AWS client reaches the stack on this machine."""
     from local import background
 
     found = background.find_any()
-    newest = max(background.folders(), key=lambda path: path.stat().st_mtime, default=None)
-    folder = (found[0] if found else newest or background.FOLDER) / "runner" / "logs"
-    shown: dict[str, int] = {}
-    while True:
-        paths = sorted(p for p in folder.glob("*.log") if function is None or function in p.stem)
-        if not paths and not follow:
-            which = f" with {function!r} in its name" if function else ""
-            raise UsageError(f"no function{which} has logged anything here yet: is the stack up?")
-        for path in paths:
-            lines = path.read_text(errors="replace").splitlines()
-            for line in lines[shown.get(path.stem, 0) :]:
-                yield LogLine(function=path.stem, line=line)
-            shown[path.stem] = len(lines)
-        if not follow:
-            return
-        time.sleep(LOOK_SECONDS)
+    if found is None:
+        raise UsageError(NOT_RUNNING)
+    return ShellEnvironment(environment=_environment(found[1].endpoint_url))
 
 
 @NOUN.command(
@@ -162,11 +142,23 @@ def logs(function: str | None, *, follow: bool) -> Iterator[LogLine]:
     click.Option(["--keep"], is_flag=True, help="Leave the stack running afterwards."),
     examples=["demo", "demo dev", "demo --keep", "demo --engines memory"],
 )
-def demo(stage: str | None, *, engines: str, keep: bool) -> Answer:
+def demo(stage: str | None, *, engines: str, keep: bool) -> Demo:
     """Run the demo, or on a stage of cdk.json a shorter one, with items that fit its tables."""
     from ops.demo.run import run_demo
 
     return run_demo(choose_stage(stage), engines=engines, keep=keep)
+
+
+def _environment(endpoint_url: str) -> dict[str, str]:
+    from local.aws_client import CREDENTIALS, REGION
+
+    return {
+        "AWS_ENDPOINT_URL": endpoint_url,
+        "AWS_REGION": REGION,
+        # boto3 and the aws command of version 1 know this name only.
+        "AWS_DEFAULT_REGION": REGION,
+        **CREDENTIALS,
+    }
 
 
 def choose_stage(name: str | None) -> "ChosenStage":
@@ -201,9 +193,7 @@ def running_here() -> "Deployment":
 
     found = background.find_any()
     if found is None:
-        raise UsageError(
-            "no stack runs here: start one with `embedq up`, or name a stage in AWS with --stage"
-        )
+        raise UsageError(f"{NOT_RUNNING}, or name a stage in AWS with --stage")
     _, running = found
     return local_deployment(running.endpoint_url, running.stack)
 

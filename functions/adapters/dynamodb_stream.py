@@ -73,7 +73,7 @@ def _change(
         removed=event == "REMOVE",
         inserted=event == "INSERT",
         content=None if item is None else read_document(item, source),
-        priority=None if priority is None else str(priority).strip().lower(),
+        priority=None if priority is None else str(priority),
         tenant=None if item is None else _tenant(item, source),
     )
 

@@ -133,13 +133,28 @@ def stored(
     )
 
 
-def live(source: str | None = None, metadata: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def live(
+    source: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    since_ms: int | None = None,
+) -> dict[str, Any]:
     """Select the entries that a search can find, of one source or of all."""
     terms: list[dict[str, Any]] = [{"term": {"deleted": False}}]
     if source is not None:
         terms.append({"term": {"source": source}})
+    if since_ms is not None:
+        terms.append(_written_since(since_ms))
     terms += [{"term": {f"metadata.{name}": value}} for name, value in (metadata or {}).items()]
     return {"bool": {"filter": terms}}
+
+
+def tombstones(*, since_ms: int) -> dict[str, Any]:
+    """Select what deleted documents have left since then."""
+    return {"bool": {"filter": [{"term": {"deleted": True}}, _written_since(since_ms)]}}
+
+
+def _written_since(at_ms: int) -> dict[str, Any]:
+    return {"range": {"written_ms": {"gte": at_ms}}}
 
 
 def nearest(vector: Vector, *, most: int, metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -92,6 +92,16 @@ class Lane(StrEnum):
 
 # What a document may ask for.
 PRIORITIES = (Lane.HIGH, Lane.NORMAL, Lane.BULK)
+# And what many call the last one.
+LOW = "low"
+
+
+def lane_for(priority: str) -> Lane | None:
+    """Return the lane of a priority as a document spells it; None where there is no such one."""
+    wanted = priority.strip().lower()
+    if wanted == LOW:
+        return Lane.BULK
+    return next((lane for lane in PRIORITIES if lane == wanted), None)
 
 
 def faster(one: Lane, other: Lane) -> Lane:

@@ -132,6 +132,11 @@ class Listed:
     def source(self) -> str:
         return self.row_key.split("/", 2)[1]
 
+    @property
+    def document(self) -> str:
+        """The document's id, or, where it begins with #, a hash of it."""
+        return self.row_key.split("/", 2)[2]
+
     def is_fed(self, deployed: Collection[tuple[str, str]]) -> bool:
         """Tell whether its source still feeds its target; `deployed` are such pairs."""
         return (self.target, self.source) in deployed

@@ -51,7 +51,9 @@ class SourceOptions(Frozen):
         description="attributes of letters, digits, _ and -, each with its type keyword, text,"
         " long, double, boolean or date",
     )
-    priority_attribute: Attribute | None = Field(None, description="holds high, normal or bulk")
+    priority_attribute: Attribute | None = Field(
+        None, description="holds high, normal or low (the lane bulk)"
+    )
     skip_attribute: Attribute | None = Field(
         None, description="if true, the document is not indexed"
     )

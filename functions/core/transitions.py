@@ -148,6 +148,13 @@ def start_over(row: LedgerRow) -> LedgerRow:
     return replace(row, progress=progress, outcome=Outcome())
 
 
+def schedule(row: LedgerRow, *, at_ms: int) -> LedgerRow:
+    """Let the sweep send it at a time that a person chose, with all its attempts."""
+    over = start_over(row)
+    progress = replace(over.progress, next_attempt_ms=at_ms, parked=True)
+    return replace(over, status=Status.PENDING, progress=progress)
+
+
 def adopt(row: LedgerRow, task: Task) -> LedgerRow:
     """Take the version of a task that is newer than its row: the ledger was restored."""
     newer = replace(row.task, version=task.version)

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from functions.core.change import Change
 from functions.core.document import Unusable, content_hash
-from functions.core.lane import PRIORITIES, Lane, faster
+from functions.core.lane import Lane, faster, lane_for
 from functions.core.ledger_row import LedgerRow, Status
 from functions.core.settings import Ordering, SourceSettings, TargetSettings
 from functions.core.transitions import accept
@@ -67,7 +67,7 @@ def choose_lane(change: Change, source: SourceSettings, open_lane: Lane | None) 
         return Lane.SEQUENTIAL
     if change.removed or isinstance(change.content, Unusable):
         return Lane.DELETE
-    wanted = next((lane for lane in PRIORITIES if lane == change.priority), Lane.NORMAL)
+    wanted = lane_for(change.priority or "") or Lane.NORMAL
     # A version that replaces one on its way must not fall behind it.
     return wanted if open_lane is None else faster(wanted, open_lane)
 

@@ -8,6 +8,7 @@ from functools import cache
 from functions.core.change import Change, Rejected
 from functions.core.failure import FailureError
 from functions.core.identity import RowKey, row_key
+from functions.core.lane import lane_for
 from functions.core.ledger_row import LedgerRow
 from functions.core.ports import Clock, ControlStore, Ledger, TaskQueue, Telemetry
 from functions.core.settings import SourceSettings, TargetSettings
@@ -59,11 +60,20 @@ class Enqueue:
         """Bring changes into the lanes; return the sequence numbers that failed."""
         documents = coalesce(changes)
         self.telemetry.count("ChangesCoalesced", len(changes) - len(documents))
+        for one in documents:
+            self._say_unknown_priority(one.last)
         wanted = self._wanted(documents)
         plans = self._plan(wanted, trace_id)
         unsent = {task.row_key for task in self._send(plans.values())}
         lost = self._leave_to_sweep([plans[key][1] for key in unsent]) if unsent else set()
         return [wanted[key].document.first_sequence_number for key in lost]
+
+    def _say_unknown_priority(self, change: Change) -> None:
+        """Log it without its value, which is the application's: the lane is the normal one."""
+        if change.priority is not None and lane_for(change.priority) is None:
+            self.telemetry.event(
+                "priority_unknown", source=change.source, document_id=change.document_id
+            )
 
     def _leave_to_sweep(self, rows: Sequence[LedgerRow]) -> set[RowKey]:
         """Let the sweep send what a queue refused; return what the ledger refused, too.

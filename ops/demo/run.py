@@ -2,7 +2,6 @@
 
 import shutil
 import time
-from collections.abc import Iterable
 
 from local import background
 from local.engines import EngineError
@@ -12,8 +11,8 @@ from ops.demo.own_story import OwnStory
 from ops.demo.steps import Steps, StoryError
 from ops.demo.story import Story
 from ops.demo.worlds import EngineWorld, MemoryWorld
-from ops.output import FAILED, OK, Answer, CommandError, UsageError, narrate, say
-from ops.stack import running_here
+from ops.output import CommandError, UsageError, narrate, say
+from ops.stack import Demo, running_here
 
 OPENING = """\
 embedq: every write to DynamoDB becomes searchable in OpenSearch, whatever fails on the way.
@@ -42,24 +41,6 @@ NEXT_OWN = """\
 What to try next:
    .venv/bin/embedq up {name}    the same stage, for your own items
    make deploy STAGE={name}      into your AWS account (README, Deploy)"""
-
-
-class Demo(Answer):
-    """How the demo ended."""
-
-    error: str | None
-    seconds: float
-    next: str
-
-    @property
-    def exit_code(self) -> int:
-        return FAILED if self.error else OK
-
-    def view(self) -> Iterable[str]:
-        if self.error:
-            yield f"\nThe demo stopped: {self.error}."
-        yield f"\nDone in {self.seconds:.0f} s."
-        yield self.next
 
 
 def run_demo(stage: ChosenStage, *, engines: str, keep: bool) -> Demo:

@@ -33,6 +33,7 @@ def test_outputs_name_every_part_that_a_command_needs(synthesize: Any) -> None:
         "SourceArticlesSettings",
         "SourceArticlesStreamArn",
         "SourceArticlesTable",
+        "Stage",
         "StashBucket",
         "SweepFunction",
         "TargetDefaultApiKeySecretArn",

@@ -27,6 +27,14 @@ def test_commands_page_is_the_help_of_every_command() -> None:
     assert commands_doc.PATH.read_text() == commands_doc.commands_page()
 
 
+def test_schema_of_the_answers_is_that_of_every_command() -> None:
+    """R40: `make docs` writes it; no command prints anything else with --json."""
+    assert commands_doc.SCHEMA_PATH.read_text() == commands_doc.schema_page()
+    schemas = commands_doc.schemas()
+    assert "Answer" not in schemas["$defs"]
+    assert all(one["anyOf"] for one in schemas["commands"].values())
+
+
 def test_smallest_stage_of_the_readme_is_enough() -> None:
     """R01: what a newcomer copies is accepted."""
     [block] = re.findall(r"```json\n(.*?)```", README, re.DOTALL)

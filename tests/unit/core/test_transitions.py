@@ -38,6 +38,7 @@ from functions.core.transitions import (
     reject,
     remove,
     requeue,
+    schedule,
     settle,
     start,
     start_over,
@@ -484,3 +485,18 @@ def test_row_over_budget_is_so_until_it_is_sent_again() -> None:
     assert not started.progress.over_budget
     other = record_failure(parked, Failure(FailureKind.PAUSED, "x"), now_ms=LATER_MS)
     assert other.group is Group.PARKED
+
+
+def test_scheduled_row_waits_for_its_time_with_all_its_attempts() -> None:
+    """R42: whatever became of it; no message is on its way."""
+    failed = make_row(status=Status.FAILED, attempts=5, failed_ms=NOW_MS, reason="503", errors=())
+
+    waiting = schedule(failed, at_ms=NOW_MS + 7)
+
+    assert (waiting.status, waiting.group, waiting.due_ms) == (
+        Status.PENDING,
+        Group.PARKED,
+        NOW_MS + 7,
+    )
+    assert (waiting.progress.attempts, waiting.outcome) == (0, Outcome())
+    assert waiting.task.version == failed.task.version

@@ -187,6 +187,7 @@ def test_new_version_starts_anew() -> None:
         ({}, {}, None, Lane.NORMAL),
         ({"priority": "high"}, {}, None, Lane.HIGH),
         ({"priority": "bulk"}, {}, None, Lane.BULK),
+        ({"priority": " Low "}, {}, None, Lane.BULK),
         ({"priority": "urgent!"}, {}, None, Lane.NORMAL),
         ({"priority": "delete"}, {}, None, Lane.NORMAL),
         ({"priority": "bulk"}, {}, Lane.HIGH, Lane.HIGH),

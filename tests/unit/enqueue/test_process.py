@@ -83,6 +83,20 @@ def test_index_of_a_target_is_looked_up_only_for_known_documents() -> None:
     assert telemetry.metrics["ControlUnreadable"] == 1
 
 
+def test_unknown_priority_is_logged_without_its_value() -> None:
+    """R32 R63: the document takes the lane normal; the value is the application's."""
+    enqueue = make_enqueue(MemoryQueues(MovableClock()))
+    telemetry = enqueue.telemetry
+    assert isinstance(telemetry, MemoryTelemetry)
+
+    enqueue.process(
+        [replace(change("a", 1), priority="secret"), replace(change("b", 2), priority="low")]
+    )
+
+    said = [fields for name, fields in telemetry.events if name == "priority_unknown"]
+    assert said == [{"source": "articles", "document_id": "a"}]
+
+
 def test_document_that_could_not_be_sent_is_left_to_the_sweep() -> None:
     """R04 R14: a queue in trouble holds back neither the stream nor another target."""
     ledger = MemoryLedger()

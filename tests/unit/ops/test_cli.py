@@ -99,23 +99,32 @@ READ_ONLY = {
     "dead export",
     "dead list",
     "dead show",
+    "get",
+    "health",
     "jobs list",
+    "lanes",
     "search",
     "stats",
     "status",
     "stuck",
+    "timeline",
     "verify",
+    "wait",
 }
+ABOUT_ONE = ("status", "search", "dead show", "get", "timeline", "wait")
 # With the least that each needs.
 CHANGING = {
     "budget raise": ["--until", "2099-01-01", "--reason", "x"],
     "dead purge": [__file__, "--reason", "x"],
     "dead redrive": [],
     "dead requeue": [],
+    "delete": ["a"],
+    "embed": ["a"],
     "forget": ["--target", "gone"],
     "put": ["{}"],
     "requeue": ["a"],
     "recover": [],
+    "retry": ["a", "--at", "2h"],
     "pause": ["--reason", "x"],
     "resume": ["--reason", "x"],
     "smoke": ["--yes"],
@@ -182,13 +191,13 @@ def test_command_that_only_reads_says_nothing_of_the_kind(
     monkeypatch.setattr(frame, "connect", lambda *_: nothing)
 
     with contextlib.suppress(KeyError):
-        main([*command.split(), *(["x"] if command in ("status", "search", "dead show") else [])])
+        main([*command.split(), *(["x"] if command in ABOUT_ONE else [])])
 
     assert "This changes" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    "arguments", [["nonsense"], ["dead", "x"], ["put"], ["search", "x", "--most", "many"]]
+    "arguments", [["nonsense"], ["dead", "x"], ["status"], ["search", "x", "--most", "many"]]
 )
 def test_wrong_arguments_are_refused(
     arguments: list[str], capsys: pytest.CaptureFixture[str]

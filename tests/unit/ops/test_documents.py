@@ -1,14 +1,17 @@
 """One document from the command line: written with its types, and shown with its history."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from functions.core.failure import FailureKind
 from functions.core.identity import DocumentId
 from functions.core.ledger_row import ErrorRecord, Status
+from ops.breakers import pause
 from ops.deployment import Deployment
-from ops.documents import put, status
+from ops.documents import delete, get, put, status
 from ops.output import UsageError, as_text
 from tests.builders import NOW_MS, make_row, make_source, make_target
 
@@ -60,14 +63,14 @@ def test_put_names_source_and_target_where_there_are_several(deployment: Deploym
     [
         ("{", "the item is not JSON"),
         ('{"id": "a", "x": NaN}', "NaN is no number of JSON"),
-        ("5", "a JSON object with at least the key id"),
-        ("null", "a JSON object with at least the key id"),
-        ('["id"]', "a JSON object with at least the key id"),
-        ('{"body": "hello"}', "a JSON object with at least the key id"),
+        ("5", "the item is a JSON number: expected is an object with the key id"),
+        ("null", "the item is a JSON null: expected is an object with the key id"),
+        ('["id"]', "the item is a JSON array: expected is an object with the key id"),
+        ('{"body": "hello"}', "the item has no id: expected is an object with the key id"),
         ('{"id": "a", "n": 1' + 40 * "1" + "}", "that DynamoDB cannot hold: more than 38 digits"),
         ('{"id": "a", "n": 1e500}', "a number that DynamoDB cannot hold"),
-        ('{"id": ""}', "DynamoDB refused the item"),
-        ('{"id": 5}', "DynamoDB refused the item"),
+        ('{"id": ""}', "DynamoDB refused item 1: "),
+        ('{"id": 5}', "DynamoDB refused item 1: "),
     ],
 )
 def test_put_says_what_is_wrong(deployment: Deployment, item: str, message: str) -> None:
@@ -117,3 +120,103 @@ def test_status_of_an_unknown_document_says_what_that_means(deployment: Deployme
 
     with pytest.raises(UsageError, match="default/articles/a: it was never written, "):
         status(deployment, "a")
+
+
+def test_file_of_json_lines_is_written(deployment: Deployment, tmp_path: Path) -> None:
+    """R40: one item a line; empty lines are passed over."""
+    file = tmp_path / "items.jsonl"
+    file.write_text('{"id": "a", "body": "x"}\n\n{"id": "b", "body": "y"}\n')
+
+    proposal = put(deployment, file=file)
+
+    assert proposal.documents == 2
+    assert as_text(proposal.act()) == (
+        "2 documents written to articles-table: see `embedq status a`"
+    )
+    assert stored(deployment, "b") == {"id": {"S": "b"}, "body": {"S": "y"}}
+
+
+def test_wrong_line_of_a_file_is_named_and_nothing_is_written(
+    deployment: Deployment, tmp_path: Path
+) -> None:
+    """R40: the number of the line, and what is expected."""
+    file = tmp_path / "items.jsonl"
+    file.write_text('{"id": "a"}\n{"body": "x"}\n')
+
+    with pytest.raises(UsageError, match=r"line 2 of .*items.jsonl has no id: expected is"):
+        put(deployment, file=file)
+    with pytest.raises(UsageError, match=r"missing\.jsonl cannot be read"):
+        put(deployment, file=tmp_path / "missing.jsonl")
+    with pytest.raises(UsageError, match="name one item as JSON, or --file"):
+        put(deployment)
+
+    assert deployment.client("dynamodb").scan(TableName=make_source().table)["Count"] == 0
+
+
+@pytest.mark.parametrize(
+    ("priority", "is_said"), [("urgent", True), ("low", False), (" High", False), (None, False)]
+)
+def test_unknown_priority_is_said(
+    deployment: Deployment, capsys: pytest.CaptureFixture[str], priority: str, is_said: bool
+) -> None:
+    """R32: with its value and those that there are; the item is written."""
+    source = make_source(priority_attribute="urgency").model_dump_json()
+    outputs = {**deployment.outputs, "SourceArticlesSettings": source}
+
+    put(replace(deployment, outputs=outputs), json.dumps({"id": "a", "urgency": priority})).act()
+
+    said = capsys.readouterr().err
+    assert ("'urgent', which is none of high, normal and low" in said) is is_said
+    assert stored(deployment, "a")
+
+
+def test_item_is_shown_as_the_table_has_it(deployment: Deployment) -> None:
+    """R40: as JSON, with all its types."""
+    item = {
+        "id": {"S": "a|b"},
+        "n": {"N": "3"},
+        "price": {"N": "1.5"},
+        "tags": {"SS": ["y", "x"]},
+        "raw": {"B": b"hi"},
+        "inner": {"M": {"list": {"L": [{"NULL": True}, {"BOOL": True}]}}},
+    }
+    deployment.dynamodb.put_item(TableName=make_source().table, Item=item)
+
+    assert json.loads(as_text(get(deployment, "a|b"))) == {
+        "id": "a|b",
+        "n": 3,
+        "price": 1.5,
+        "tags": ["x", "y"],
+        "raw": "aGk=",
+        "inner": {"list": [None, True]},
+    }
+
+
+def test_deleted_document_leaves_its_table(deployment: Deployment) -> None:
+    """R40: and what is not there is said."""
+    put(deployment, '{"id": "a"}').act()
+
+    assert as_text(delete(deployment, "a").act()) == (
+        "deleted from articles-table: see `embedq status a`"
+    )
+
+    for command in (get, delete):
+        with pytest.raises(UsageError, match="table articles-table has no item 'a'"):
+            command(deployment, "a")
+
+
+def test_status_of_a_paused_target_says_that_it_waits(deployment: Deployment) -> None:
+    """R40: who waits for a pause is told so; what has ended does not wait."""
+    deployment.ledger.write(
+        [
+            make_row(revision=0, document_id=DocumentId("open")),
+            make_row(revision=0, document_id=DocumentId("done"), status=Status.COMPLETED),
+        ]
+    )
+    pause(deployment, reason="moving house").act()
+
+    text = as_text(status(deployment, "open"))
+
+    assert "  waits      the provider of target default is paused since " in text
+    assert text.endswith("moving house")
+    assert "waits" not in as_text(status(deployment, "done"))

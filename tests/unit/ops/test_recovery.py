@@ -1,16 +1,17 @@
 """Documents sent again from the command line, with what happens to each on stderr."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from functions.core.identity import DocumentId
 from functions.core.lane import Lane
-from functions.core.ledger_row import LedgerRow, Status
+from functions.core.ledger_row import Group, LedgerRow, Status
 from functions.core.settings import Ordering
 from ops.deployment import Deployment
 from ops.output import UsageError, as_text
-from ops.recovery import recover, requeue
+from ops.recovery import recover, requeue, retry
 from tests.builders import make_row, make_source
 
 
@@ -84,3 +85,25 @@ def test_document_of_a_sequential_source_is_named_with_its_own_lane(
     answer = requeue(sequential, make_row().task.document_id, lane="high").act()
 
     assert answer.lane == "sequential"
+
+
+def test_failed_document_is_scheduled_for_a_time(deployment: Deployment) -> None:
+    """R42: parked until then, with all its attempts; the sweep sends it."""
+    deployment.ledger.write([make_row(revision=0, status=Status.FAILED, attempts=5, failed_ms=1)])
+    at = datetime.now(UTC) + timedelta(hours=2)
+
+    answer = retry(deployment, at=at, documents=("a",)).act()
+
+    assert (answer.scheduled, answer.chosen) == (1, 1)
+    [row] = deployment.ledger.read([make_row().row_key]).values()
+    assert (row.status, row.group, row.progress.attempts) == (Status.PENDING, Group.PARKED, 0)
+    assert row.due_ms == round(at.timestamp() * 1000)
+    assert waiting(deployment, "normal") == 0
+
+
+def test_time_that_is_over_is_refused(deployment: Deployment) -> None:
+    """R42: with the time that was asked for."""
+    deployment.ledger.write([make_row(revision=0, status=Status.FAILED)])
+
+    with pytest.raises(UsageError, match=r"--at 2020-01-01 00:00:00 UTC is over"):
+        retry(deployment, at=datetime(2020, 1, 1, tzinfo=UTC))

@@ -12,8 +12,7 @@ from local import background
 from local import stages as stages_module
 from local.stages import STANDARD
 from ops.cli import main
-from ops.demo.run import Demo
-from ops.stack import up
+from ops.stack import Demo, up
 
 RUNNING = background.Running("http://localhost:1", "http://localhost:2")
 
@@ -30,7 +29,9 @@ def logs(folder: Path) -> Path:
     """Return the folder of the functions' logs, with those of two functions."""
     path = folder / "runner" / "logs"
     path.mkdir(parents=True)
-    (path / "embed.log").write_text('{"message": "task_started"}\nSTART\n')
+    at = {"timestamp": "2026-11-17 02:05:43,329+0000", "service": "embed"}
+    lines = [{"message": "task_started", **at, "document_id": "a", "version": 7}, {"_aws": {}}]
+    (path / "embed.log").write_text("\n".join([*map(json.dumps, lines), "Traceback", ""]))
     (path / "sweep.log").write_text("swept\n")
     return path
 
@@ -47,16 +48,27 @@ def test_up_names_what_an_aws_client_needs() -> None:
     }
 
 
+STARTED = "2026-11-17 02:05:43.329 embed task_started document_id=a version=7"
+
+
 @pytest.mark.parametrize(
-    ("function", "lines"),
-    [([], ['{"message": "task_started"}', "START", "swept"]), (["sweep"], ["swept"])],
+    ("options", "lines"),
+    [
+        ([], ["swept", STARTED, "Traceback"]),
+        (["sweep"], ["swept"]),
+        (["--document", "a"], [STARTED]),
+        (["--document", "b"], []),
+        (["--since", "2026-11-17T02:05"], [STARTED, "Traceback"]),
+        (["--since", "2026-11-17T02:06"], []),
+        (["embed", "--metrics"], [STARTED, '{"_aws": {}}', "Traceback"]),
+    ],
 )
 @pytest.mark.usefixtures("logs")
-def test_logs_are_printed_as_they_were_written(
-    function: list[str], lines: list[str], capsys: pytest.CaptureFixture[str]
+def test_logs_are_printed_by_time(
+    options: list[str], lines: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """R40: of all functions, or of those with a word in their name."""
-    assert main(["logs", *function]) == 0
+    """R40 R63: of all functions, or of some; since a time, about a document."""
+    assert main(["logs", *options]) == 0
 
     assert capsys.readouterr().out.splitlines() == lines
 
@@ -66,9 +78,22 @@ def test_logs_as_json_name_their_function(capsys: pytest.CaptureFixture[str]) ->
     """R40: a line that is JSON is an object, any other a text."""
     assert main(["logs", "embed", "--json"]) == 0
 
-    assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == [
-        {"function": "embed", "line": {"message": "task_started"}},
-        {"function": "embed", "line": "START"},
+    [first, second] = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert (first["function"], first["line"]["document_id"]) == ("embed", "a")
+    assert (second["line"], second["at"]) == ("Traceback", "2026-11-17T02:05:43.329000Z")
+
+
+@pytest.mark.usefixtures("folder")
+def test_environment_can_be_evaluated_by_a_shell(capsys: pytest.CaptureFixture[str]) -> None:
+    """R40: and nothing else is on stdout."""
+    assert main(["env"]) == 0
+
+    assert capsys.readouterr().out.splitlines() == [
+        "export AWS_ENDPOINT_URL=http://localhost:1",
+        "export AWS_REGION=us-east-1",
+        "export AWS_DEFAULT_REGION=us-east-1",
+        "export AWS_ACCESS_KEY_ID=local",
+        "export AWS_SECRET_ACCESS_KEY=local",
     ]
 
 

@@ -1,5 +1,7 @@
 """How far all documents have come."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from functions.core.identity import RowKey
@@ -7,7 +9,7 @@ from functions.core.lane import Lane
 from functions.core.ledger_row import Group, Status
 from functions.core.ports import Listed
 from ops.output import as_text
-from ops.statistics import LABELS, TargetStats, label
+from ops.statistics import LABELS, LastHour, TargetStats, done_by, label
 
 
 @pytest.mark.parametrize(
@@ -45,3 +47,41 @@ def test_progress_reaches_the_end_whatever_fails(
     shown = TargetStats(target="t", searchable=searchable, counts=dict.fromkeys(LABELS, 0) | counts)
 
     assert as_text(shown).splitlines()[0] == f"target t: {line}"
+
+
+@pytest.mark.parametrize(
+    ("open_documents", "per_hour", "hours"),
+    [(0, 10, None), (10, 0, None), (10, 20, 0.5), (30, 10, 3), (10**9, 1, 24 * 365)],
+)
+def test_end_of_the_backlog_follows_from_the_last_hour(
+    open_documents: int, per_hour: int, hours: float | None
+) -> None:
+    """R40: nothing is said where nobody knows, and no time beyond a year."""
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+
+    found = done_by(open_documents, per_hour, now)
+
+    assert found == (None if hours is None else now + timedelta(hours=hours))
+
+
+def test_pace_is_said_before_the_table() -> None:
+    """R40: the oldest, the last hour and the end."""
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    shown = TargetStats(
+        target="t",
+        searchable=3,
+        counts=dict.fromkeys(LABELS, 0) | {"pending": 2},
+        unique=5,
+        oldest_waiting=at,
+        last_hour=LastHour(indexed=4, deleted=1, failed=2),
+        done_by=at,
+    )
+
+    lines = as_text(shown).splitlines()
+
+    assert lines[1:4] == [
+        "the oldest waits since 2026-01-01 00:00:00 UTC",
+        "last hour: 4 indexed, 1 deleted, 2 failed",
+        "at this speed all is done by 2026-01-01 00:00:00 UTC",
+    ]
+    assert lines[-1].split()[:2] == ["unique", "5"]
