@@ -113,6 +113,8 @@ def test_ticks_are_there_and_disabled_in_a_stage_that_is_switched_off(deployed: 
         'rate(1 minute){"job":"due"}': "DISABLED",
         'rate(15 minutes){"job":"maintenance"}': "DISABLED",
         'rate(1 minute){"job":"reconcile"}': "DISABLED",
+        'rate(5 minutes){"job":"jobs"}': "DISABLED",
+        'rate(1 hour){"job":"proof"}': "DISABLED",
     }
 
 
