@@ -159,7 +159,7 @@ def test_answer_of_every_shape_is_read(
 def test_answer_without_vectors_is_the_provider_s_error(
     scripted: ScriptedServer, body: bytes
 ) -> None:
-    """R22 R35: no document is to blame for it."""
+    """R22 R35: no document is the cause of it."""
     scripted.answers = [Answer(body=body, headers={"content-type": "application/json"})]
 
     failure = refused(scripted).failure
