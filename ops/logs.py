@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 0.3
 NOUN = Noun("Stack on this machine")
 # Said before the fields of a line, or of no use here.
-TOLD = ("message", "timestamp", "service", "level", "location", "trace_id", "xray_trace_id")
+ALREADY_SHOWN = (
+    "message",
+    "timestamp",
+    "service",
+    "level",
+    "location",
+    "trace_id",
+    "xray_trace_id",
+)
 
 
 class LogLine(Answer):
@@ -34,7 +42,7 @@ class LogLine(Answer):
             return [self.line]
         if "message" not in self.line:
             return [json.dumps(self.line)]
-        fields = " ".join(f"{k}={v}" for k, v in self.line.items() if k not in TOLD)
+        fields = " ".join(f"{k}={v}" for k, v in self.line.items() if k not in ALREADY_SHOWN)
         at = f"{self.at:%Y-%m-%d %H:%M:%S}.{self.at.microsecond // 1000:03} " if self.at else ""
         where = self.line.get("service", self.function)
         return [f"{at}{where} {self.line['message']} {fields}".rstrip()]

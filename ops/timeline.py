@@ -18,7 +18,7 @@ NOUN = Noun("Documents")
 # Lines before the last change are of earlier versions: a little of them explains the last one.
 LOOK_BACK = timedelta(days=1)
 # What the columns of a line have already said.
-TOLD = {
+ALREADY_SHOWN = {
     "level",
     "location",
     "message",
@@ -120,7 +120,7 @@ def of_line(line: Mapping[str, Any], row: LedgerRow) -> TimelineEntry | None:
         at=at,
         where=str(line.get("service", "log")),
         what=str(line.get("message")),
-        details={name: value for name, value in line.items() if name not in TOLD},
+        details={name: value for name, value in line.items() if name not in ALREADY_SHOWN},
     )
 
 

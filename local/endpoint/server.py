@@ -28,6 +28,15 @@ from local.endpoint.protocols import AwsError, refusal
 from local.http_server import LoopbackServer
 from local.specs import StackSpec
 
+# What moto would answer with an empty list, as if nothing had happened.
+NOT_RUN_HERE = {
+    "logs": "log groups are not run on one machine: `embedq logs` shows the functions' lines",
+    "monitoring": "metrics and alarms are not run on one machine: see `embedq stats`,"
+    " `embedq health` and `embedq logs --metrics`",
+    "lambda": "on one machine Lambda only invokes functions and switches event source mappings:"
+    " the names of the functions are outputs of the stack",
+}
+
 # Calls in progress: a poll of a queue takes 20 seconds, and a function up to 15 minutes.
 CALLS_AT_ONCE = 512
 
@@ -118,4 +127,6 @@ class AwsEndpoint(LoopbackServer):
             return self._events.answer
         if call == (CLOUDFORMATION, "DescribeStacks"):
             return self._stacks.answer
+        if reason := NOT_RUN_HERE.get(request.service.name):
+            raise AwsError("NotRunHere", reason)
         return self._moto.answer
