@@ -2,15 +2,22 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
 from typing import Any
 
+import boto3
 import pytest
+from moto import mock_aws
 
 from functions.adapters.dynamodb_jobs import DynamoDbJobs
 from functions.backfill import compare, handler
 from functions.core.backfill_job import Estimate, Job, JobState, Only
 from functions.core.task import parse_task
-from tests.handlers.conftest import Context, Surroundings, event
+from tests.builders import make_source, make_target
+from tests.handlers.conftest import REGION, Context, event
+from tests.ledger_table import create_ledger_table
 
 JOB = Job(
     id="20260131-1200-ab12",
@@ -25,67 +32,122 @@ JOB = Job(
 )
 
 
+class EmptyIndex(BaseHTTPRequestHandler):
+    """An index that holds nothing."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        docs = [{"_id": one, "found": False} for one in asked.get("ids", [])]
+        answer = json.dumps({"docs": docs, "hits": {"hits": []}}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@dataclass(frozen=True)
+class Around:
+    """What the function talks to, for a test to look at."""
+
+    dynamodb: Any
+    sqs: Any
+    bulk: str
+    errands: str
+
+    def waiting(self, url: str) -> list[str]:
+        answer = self.sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)
+        return [message["Body"] for message in answer.get("Messages", [])]
+
+
 @pytest.fixture
-def errands(surroundings: Surroundings, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Return the URL of the function's own queue."""
-    url: str = surroundings.sqs.create_queue(QueueName="errands")["QueueUrl"]
-    monkeypatch.setenv("ERRANDS_QUEUE", url)
-    monkeypatch.setenv("VERIFY", json.dumps({"days": 1, "repair": True}))
-    monkeypatch.setenv("RETENTION", "{}")
+def around(monkeypatch: pytest.MonkeyPatch) -> Iterator[Around]:
+    """Return a table with one item, its ledger and queues, and an index that holds nothing."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
     monkeypatch.setattr(compare, "SETTLE_SECONDS", 0.0)
+    index = HTTPServer(("127.0.0.1", 0), EmptyIndex)
+    Thread(target=index.serve_forever, daemon=True).start()
+    here: Any = {"core": {"passthrough": {"urls": ["http://127.0.0.1.*"]}}}
+    with mock_aws(config=here):
+        dynamodb, sqs = boto3.client("dynamodb"), boto3.client("sqs")
+        create_ledger_table(dynamodb, "ledger")
+        dynamodb.create_table(
+            TableName=make_source().table,
+            BillingMode="PAY_PER_REQUEST",
+            KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+        )
+        item = {"id": {"S": "a"}, "body": {"S": "hello"}}
+        dynamodb.put_item(TableName=make_source().table, Item=item)
+        bulk, errands = (sqs.create_queue(QueueName=n)["QueueUrl"] for n in ("bulk", "errands"))
+        variables = {
+            "LEDGER_TABLE": "ledger",
+            "SOURCES": f"[{make_source().model_dump_json()}]",
+            "TARGETS": f"[{make_target().model_dump_json()}]",
+            "QUEUES": json.dumps({"default": {"bulk": bulk}}),
+            "INDEX_ENDPOINT": f"http://127.0.0.1:{index.server_port}",
+            "ERRANDS_QUEUE": errands,
+            "VERIFY": '{"days": 1, "repair": true}',
+            "RETENTION": "{}",
+        }
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        _forget()
+        yield Around(dynamodb, sqs, bulk, errands)
+    _forget()
+    index.shutdown()
+    index.server_close()
+
+
+def _forget() -> None:
     for cached in (handler.settings, handler.errands, handler.steps):
         cached.cache_clear()
-    yield url
-    for cached in (handler.settings, handler.errands, handler.steps):
-        cached.cache_clear()
 
 
-def waiting(surroundings: Surroundings, url: str) -> list[Any]:
-    answer = surroundings.sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)
-    return [json.loads(message["Body"]) for message in answer.get("Messages", [])]
-
-
-def test_errand_of_a_segment_sends_the_items_of_the_table(
-    surroundings: Surroundings, errands: str
-) -> None:
+def test_errand_of_a_segment_sends_the_items_of_the_table(around: Around) -> None:
     """R43: the row, then its task in the bulk lane; and the job ends."""
-    del errands
-    surroundings.put("hello")
-    jobs = DynamoDbJobs(surroundings.dynamodb, "ledger", kept_days=90)
+    jobs = DynamoDbJobs(around.dynamodb, "ledger", kept_days=90)
     jobs.create(JOB)
 
     handler.lambda_handler(event("12-backfill-segment"), Context())
 
-    [message] = surroundings.messages("bulk")
-    task = parse_task(message["body"])
-    assert (task.document_id, task.version) == ("a", int(surroundings.row()["version"]["N"]))
+    [body] = around.waiting(around.bulk)
+    task = parse_task(body)
+    key = {"row_key": {"S": task.row_key}}
+    row = around.dynamodb.get_item(TableName="ledger", Key=key)["Item"]
+    assert (task.document_id, str(task.version)) == ("a", row["version"]["N"])
     job = jobs.read(JOB.id)
     assert job is not None
     assert job.state is JobState.DONE
     assert [one.sent for one in jobs.segments(JOB)] == [1]
+    handler.lambda_handler({"job": "jobs"}, Context())
+    assert around.waiting(around.errands) == []
 
 
-def test_proof_finds_and_repairs_a_missing_entry(surroundings: Surroundings, errands: str) -> None:
+def test_proof_finds_and_repairs_a_missing_entry(around: Around) -> None:
     """R56: each hour a slice; the repair is a task in the bulk lane."""
-    surroundings.put("hello")
     handler.lambda_handler({"job": "proof"}, Context())
-    assert waiting(surroundings, errands) == [{"proof": "default/articles"}]
+    [errand] = around.waiting(around.errands)
+    assert json.loads(errand) == {"proof": "default/articles"}
 
-    record = event("12-backfill-segment")["Records"][0]
-    record["body"] = json.dumps({"proof": "default/articles"})
+    record = {**event("12-backfill-segment")["Records"][0], "body": errand}
     for _ in range(24):
         handler.lambda_handler({"Records": [record]}, Context())
 
-    assert [parse_task(m["body"]).document_id for m in surroundings.messages("bulk")] == ["a"]
+    assert [parse_task(body).document_id for body in around.waiting(around.bulk)] == ["a"]
 
 
 def test_message_that_is_no_errand_is_logged_and_forgotten(
-    surroundings: Surroundings, errands: str, capsys: pytest.CaptureFixture[str]
+    around: Around, caplog: pytest.LogCaptureFixture
 ) -> None:
     """R43: it would come again for days."""
-    del surroundings, errands
     record = {**event("12-backfill-segment")["Records"][0], "body": "hello"}
 
     handler.lambda_handler({"Records": [record]}, Context())
 
-    assert "message_malformed" in capsys.readouterr().out
+    assert "message_malformed" in caplog.text
+    assert around.waiting(around.errands) == []

@@ -43,10 +43,10 @@ def test_index_equals_table_after_any_history(first: int) -> None:
 def test_index_equals_table_with_backfills_in_between() -> None:
     """R43 R85: a backfill, killed and interrupted like any function, loses and overwrites nothing,
     and leaves no document waiting for its message."""
-    result = play_seeds(range(SEEDS), backfills=True)
+    result = play_seeds(range(SEEDS // 2), backfills=True)
 
     assert result.failed == {}
-    assert result.faults["backfill"] > SEEDS
+    assert result.faults["backfill"] > SEEDS // 2
 
 
 @pytest.mark.parametrize("rule", QUICKLY_FOUND)
