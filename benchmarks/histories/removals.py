@@ -8,7 +8,7 @@ from functions.adapters.dynamodb_values import from_dynamodb
 from functions.core import transitions
 from functions.core.entry import Entry, Tombstone, WriteResult, Written
 from functions.core.ledger_row import LedgerRow, Outcome, Status
-from functions.core.ports import Message, VectorIndex
+from functions.core.ports import NO_KEY, Message, VectorIndex
 from functions.embed import admit
 from functions.embed.admit import Verdict
 from functions.embed.ending import Indexed, Removed
@@ -181,5 +181,9 @@ def read_a_write_late(source: MemorySource, settings: Any, keys: "Sequence[ItemK
     images: dict[str, Any] = {}
     for record in table.stream[:-1]:
         images[str(record["dynamodb"]["Keys"])] = record["dynamodb"].get("NewImage")
-    found = [images.get(str(dict(key))) for key in keys]
-    return [None if image is None else from_dynamodb(image) for image in found]
+    return [
+        NO_KEY
+        if table.refuses(key)
+        else (image := images.get(str(dict(key)))) and from_dynamodb(image)
+        for key in keys
+    ]
