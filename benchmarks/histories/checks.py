@@ -22,6 +22,8 @@ def violations(world: World) -> list[str]:
     found = [line for check in checks for line in check(world)] + world.ledger.forbidden
     if world.control.double_claims:
         found.append("two workers asked on behalf of all after a cooldown")
+    if world.has_budget and world.provider.billed > world.control.counted:
+        found.append(f"billed {world.provider.billed} tokens, counted {world.control.counted}")
     return found
 
 

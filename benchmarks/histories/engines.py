@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.histories.interrupts import Killed
+from functions.core.budget import Caps, Cost, Spent
 from functions.core.control import Control
 from functions.core.failure import Failure, FailureError, FailureKind, RefusedRequestError
 from functions.core.ledger_row import Group, LedgerRow, Status
-from functions.core.ports import Clock, Embedded, Listed, Swapped
+from functions.core.ports import HARMLESS, Clock, Embedded, Listed, Swapped
 from local.memory.control import MemoryControl
 from local.memory.index import HashedEmbedder
 from local.memory.ledger import MemoryLedger
@@ -28,6 +29,8 @@ class Provider(HashedEmbedder):
 
     def __init__(self, meanwhile: Callable[[], None], chance: Callable[[], bool]) -> None:
         super().__init__(DIMENSIONS)
+        self.billed = 0  # tokens
+        self.answered = 0  # tokens of the answer that is on its way
         self._chance = chance  # of a request that is throttled
         self._meanwhile = meanwhile  # what happens while a request is under way
 
@@ -39,13 +42,17 @@ class Provider(HashedEmbedder):
             raise Killed
         if any(POISON in text for text in texts):
             raise RefusedRequestError(Failure(FailureKind.INVALID_INPUT, "rejected"))
-        return super().embed(texts, timeout_seconds=timeout_seconds)
+        answer = super().embed(texts, timeout_seconds=timeout_seconds)
+        # A probe is not counted against the budget.
+        self.answered = answer.tokens if list(texts) != [HARMLESS] else 0
+        self.billed += self.answered
+        return answer
 
 
 class SlowControl(MemoryControl):
     """Answers with what a worker had read a moment before, now and then.
 
-    Counts the claims that were given while another worker had one.
+    Counts the claims that were given while another worker had one, and the tokens of the budget.
     """
 
     def __init__(self, clock: Clock, chance: Chance) -> None:
@@ -54,6 +61,7 @@ class SlowControl(MemoryControl):
         self._chance = chance
         self._read: dict[str, tuple[int, Control]] = {}
         self.double_claims = 0
+        self.counted = 0  # of all days together
 
     def read(self, target: str) -> Control:
         standing = super().read(target)
@@ -68,6 +76,18 @@ class SlowControl(MemoryControl):
         is_given = super().claim(target, now_ms=now_ms, until_ms=until_ms)
         self.double_claims += is_given and is_claimed
         return is_given
+
+    def reserve(
+        self, target: str, before: Spent, cost: Cost, caps: Caps, *, now_ms: int
+    ) -> Spent | None:
+        spent = super().reserve(target, before, cost, caps, now_ms=now_ms)
+        self.counted += cost.tokens if spent is not None else 0
+        return spent
+
+    def settle(self, target: str, reserved: Spent, change: Cost) -> None:
+        before = self.standing(target).spent.tokens
+        super().settle(target, reserved, change)
+        self.counted += self.standing(target).spent.tokens - before
 
 
 class WatchedLedger(MemoryLedger):

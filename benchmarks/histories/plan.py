@@ -4,6 +4,9 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+# One history in four has a budget: about two documents a day, and none of the bulk lane.
+BUDGETED_SEEDS = 4
+TOKENS_PER_DAY = 20
 MIN_STEPS, MAX_STEPS = 5, 60  # of one history: in a long one a later write hides what went wrong
 
 
@@ -30,6 +33,7 @@ class Rates:
     back: float = 0.4  # a write that restores the text before: A, B, A
     delete: float = 0.25  # of the writes
     documents: int = 2
+    tokens_per_day: int = 0  # the target's budget; 0: it has none
 
 
 # How often each action is taken on the average, compared with the others.
@@ -83,6 +87,7 @@ def plan(seed: int) -> History:
         back=chooser.choice([0, 0.4, 0.8]),
         delete=chooser.choice([0.1, 0.25, 0.6]),
         documents=chooser.choice([1, 2]),
+        tokens_per_day=TOKENS_PER_DAY if seed % BUDGETED_SEEDS == 0 else 0,
     )
     actions = choose(chooser, rates, chooser.randint(MIN_STEPS, MAX_STEPS))
     return History(rates, [Step(action, chooser.getrandbits(64)) for action in actions])

@@ -17,6 +17,7 @@ from functions.core.ledger_row import Quarantine, Status
 from functions.embed import admit, receive
 from functions.embed import process as embed
 from functions.embed.finish import Finish
+from functions.embed.guard.spending import Spending
 from functions.embed.receive import Receive
 from functions.enqueue import plan
 from functions.sweep import purge, requeue
@@ -148,6 +149,10 @@ REMOVED_RULES = (
         "after a lost write the row that stands is announced",
         (closing, "announce_standing", removals.announce_no_more),
         (Receive, "_announced_again", lambda _, verdict, *__: verdict),
+    ),
+    _without(
+        "a request is counted before it is sent",
+        (Spending, "reserve", lambda *_: None),
     ),
     _without("a delete leaves a tombstone", (MemoryIndex, "_write", removals.delete_for_real)),
     _without("a tombstone is kept for a day", (purge, "KEPT_MS", 0)),

@@ -19,11 +19,12 @@ from benchmarks.histories.interrupts import Interrupted, Killed
 from benchmarks.histories.plan import BACKFILL, WEIGHTS, Rates, Step, choose
 from functions.backfill.process import SILENT_MS
 from functions.core.backfill_job import Estimate, Job, Only
+from functions.core.budget import Raised
 from functions.core.errand import SegmentErrand
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.lane import PRIORITIES
 from functions.core.ledger_row import Group
-from functions.core.settings import SourceSettings, TargetSettings
+from functions.core.settings import BudgetSettings, SourceSettings, TargetSettings
 from functions.sweep.process import SweepError
 from functions.sweep.requeue import Requeue
 from local.memory.pipeline import MemoryPipeline
@@ -44,8 +45,10 @@ MAX_SKEW_MS = 5_000
 STREAM_SECONDS = 24 * 3600
 DAY_SECONDS = 25 * 3600
 MONTH_SECONDS = 31 * 24 * 3600
+YEAR_MS = 365 * 24 * 3_600_000
 MAX_SETTLE_ROUNDS = 5_000
-PASSING = [kind for kind in FailureKind if not kind.is_permanent]
+# A budget is a fault of its own.
+PASSING = [one for one in FailureKind if not one.is_permanent and one is not FailureKind.BUDGET]
 
 
 class World:
@@ -65,15 +68,22 @@ class World:
         source = SourceSettings(
             name="articles", table="t", key=("id",), text="{body}", priority_attribute="priority"
         )
+        most = rates.tokens_per_day
         target = TargetSettings(
-            name="default", model="text-embedding-3-small", dimensions=DIMENSIONS, index="articles"
+            name="default",
+            model="text-embedding-3-small",
+            dimensions=DIMENSIONS,
+            index="articles",
+            chunk_tokens=16,
+            budget=BudgetSettings(tokens_per_day=most) if most else None,
         )
         self.control = SlowControl(lambda: self.pipeline.clock(), self._chance)
         self.ledger = WatchedLedger(self._chance)
+        self.provider = Provider(self._interrupt, lambda: self._chance(rates.throttle))
         self.pipeline = MemoryPipeline(
             [source],
             [target],
-            embedders={"default": Provider(self._interrupt, lambda: self._chance(rates.throttle))},
+            embedders={"default": self.provider},
             control=self.control,
             ledger=self.ledger,
             around=self._around,
@@ -85,6 +95,10 @@ class World:
         self._sent: list[str] = []  # bodies of tasks that a queue has delivered
         # Runs that overlap are processes of their own.
         self._workers = [self.pipeline.new_worker(target) for _ in range(MAX_DEPTH + 1)]
+
+    @property
+    def has_budget(self) -> bool:
+        return bool(self._rates.tokens_per_day)
 
     def take(self, step: Step) -> None:
         """Take one step; whatever it needs of chance comes from its own seed."""
@@ -99,6 +113,8 @@ class World:
         self._skew_ms = 0
         self.settling_ms = self.pipeline.clock()
         self.pipeline.queues.chance = lambda _: False
+        self.faults["over budget"] = self.pipeline.telemetry.metrics["BudgetRefusals"]
+        self._raise_budget()
         self.pipeline.deliver_new()
         if self.pipeline.jobs.listed():
             # Segments that have lost their message are sent again by the clock.
@@ -115,6 +131,12 @@ class World:
             except Killed:
                 continue
         raise RuntimeError(f"work is still left after {MAX_SETTLE_ROUNDS} rounds")
+
+    def _raise_budget(self) -> None:
+        """Let an operator raise the budget: what waits for it must come."""
+        before, now_ms = self.control.standing("default").raised, self.pipeline.clock()
+        raised = Raised(now_ms + YEAR_MS, tokens=10**9, since_ms=before.since_ms + 1)
+        self.control.raise_budget("default", before, raised)
 
     def lose_index(self) -> None:
         """Lose the index; after the sweep has seen a new one, let an operator touch every item."""
@@ -138,6 +160,7 @@ class World:
 
     def _interrupt(self, *, may_fail: bool = True) -> None:
         """Let another step, a failure or a kill come between two calls of a run."""
+        answered, self.provider.answered = self.provider.answered, 0
         if not self._disturbed:
             return
         rates, chance = self._rates, self._random.random()
@@ -150,7 +173,10 @@ class World:
         if may_fail and chance < rates.kill + rates.failure:
             kind = self._random.choice(PASSING)
             self.faults[f"failure {kind}"] += 1
-            raise FailureError(Failure(kind, "for a moment"))
+            failure = Failure(kind, "for a moment")
+            # Instead of the provider's answer: where it says that no work was done, there was none.
+            self.provider.billed -= 0 if failure.may_be_billed else answered
+            raise FailureError(failure)
         is_long = self.steps > MAX_NESTED_STEPS
         if chance > 1 - rates.interleave and self._depth < MAX_DEPTH and not is_long:
             self.faults["interleaved steps"] += 1

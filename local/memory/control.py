@@ -88,7 +88,7 @@ class MemoryControl:
         *,
         now_ms: int,
     ) -> Spent | None:
-        control = self.read(target)
+        control = self.standing(target)
         spent = control.spent.at(now_ms).plus(cost)
         if not caps.allow(spent):
             return None
@@ -96,7 +96,7 @@ class MemoryControl:
         return spent
 
     def settle(self, target: str, reserved: Spent, change: Cost) -> None:
-        control = self.read(target)
+        control = self.standing(target)
         if reserved.month != control.spent.month:
             return
         tokens = change.tokens if reserved.day == control.spent.day else 0
@@ -104,7 +104,7 @@ class MemoryControl:
         self.items[target] = replace(control, spent=spent)
 
     def raise_budget(self, target: str, before: Raised, after: Raised) -> bool:
-        control = self.read(target)
+        control = self.standing(target)
         if control.raised.since_ms != before.since_ms:
             return False
         self.items[target] = replace(control, raised=after)
