@@ -1,4 +1,4 @@
-"""A stage as its user has written it: three sources, two targets, one source sequential."""
+"""A stage as its user has written it: three sources, three targets, one source sequential."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +9,10 @@ from ops.deployment import Deployment
 from ops.stack import local_deployment
 
 OWN = ChosenStage(Path(__file__).with_name("own_stage.json"), "own")
-OTHERS = [pascal("source", "messages"), pascal("source", "parts"), pascal("target", "large")]
+OTHERS = [
+    *(pascal("source", name) for name in ("messages", "parts")),
+    *(pascal("target", name) for name in ("bedrock", "large")),
+]
 
 
 def articles_only(endpoint_url: str) -> Deployment:

@@ -15,11 +15,12 @@ def test_demo_of_an_own_stage_shows_every_source_and_target(stack: LocalStack) -
     OwnStory(deployment, said.append).run()
 
     assert [line[:2] for line in said if line[:1].isdigit()] == ["1.", "2.", "3.", "4.", "5."]
-    assert said[-4:] == [
+    assert said[-5:] == [
         "   articles -> default: table and index agree",
         "   messages -> default: table and index agree",
         "   messages -> large: table and index agree",
         "   parts -> large: table and index agree",
+        "   parts -> bedrock: table and index agree",
     ]
     assert "   messages: 3 items, key conversation (S), number (N), sequential, as demo-4|4" in said
     assert deployment.source("messages").table == "Messages.v2"
