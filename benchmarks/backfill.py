@@ -337,9 +337,9 @@ def _first_write(deployment: Deployment, live: LiveWrites) -> None:
     for number in range(600):
         name = f"first-{number:03}"
         live.go_on_while(iter([True, False]).__next__, name)
+        time.sleep(3 * LOOK_SECONDS)
         if _rows(deployment, [f"{name}-000000"]):
             break
-        time.sleep(0.5)
         del live.written_ms[f"{name}-000000"]
         deployment.client("dynamodb").delete_item(
             TableName=deployment.source(None).table, Key={"id": {"S": f"{name}-000000"}}
