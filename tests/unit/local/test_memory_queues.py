@@ -8,18 +8,18 @@ from tests.builders import make_task
 
 
 class Queues(MemoryQueues):
-    """Queues whose chances are told one by one."""
+    """Queues whose chances are given one by one."""
 
     def __init__(self) -> None:
         self.time = MovableClock()
-        self.told: list[bool] = []
-        super().__init__(self.time, chance=lambda _: self.told.pop(0) if self.told else False)
+        self.chances: list[bool] = []
+        super().__init__(self.time, chance=lambda _: self.chances.pop(0) if self.chances else False)
 
     def put_in(self, lane: Lane, *ids: str) -> None:
         self.send([make_task(document_id=name, lane=lane) for name in ids])
 
-    def take(self, lane: Lane, *told: bool) -> list[Message]:
-        self.told = list(told)
+    def take(self, lane: Lane, *chances: bool) -> list[Message]:
+        self.chances = list(chances)
         return self.receive(f"default/{lane}", 10)
 
 
@@ -54,7 +54,7 @@ def test_standard_lane_delivers_a_deleted_message_again() -> None:
     queues.put_in(Lane.BULK, "a")
     [message] = queues.take(Lane.BULK)
 
-    queues.told = [True]
+    queues.chances = [True]
     queues.acknowledge(message)
     queues.time.advance(3600)
 
@@ -71,7 +71,7 @@ def test_fifo_lane_does_none_of_this() -> None:
     queues.acknowledge(second)
     queues.time.advance(3600)
 
-    assert queues.told == [True] * 4
+    assert queues.chances == [True] * 4
     assert queues.take(Lane.NORMAL) == []
 
 
@@ -81,7 +81,7 @@ def test_message_that_could_not_be_hidden_comes_at_its_own_time() -> None:
     queues.put_in(Lane.NORMAL, "a")
     [message] = queues.take(Lane.NORMAL)
 
-    queues.told = [True]
+    queues.chances = [True]
     assert queues.hide([(message, 0)]) == [message]
 
     assert queues.take(Lane.NORMAL) == []
@@ -89,11 +89,11 @@ def test_message_that_could_not_be_hidden_comes_at_its_own_time() -> None:
     assert ids(queues.take(Lane.NORMAL)) == ["message-1"]
 
 
-def test_task_that_is_refused_is_told() -> None:
+def test_task_that_is_refused_is_reported() -> None:
     """R85: and not in the queue."""
     queues = Queues()
     task = make_task()
 
-    queues.told = [True]
+    queues.chances = [True]
     assert queues.send([task]) == [task]
     assert queues.depth("default/normal") == 0
