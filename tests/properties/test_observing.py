@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from functions.adapters.telemetry import PowertoolsTelemetry, make_metrics
 from functions.core.failure import FailureKind
+from functions.core.identity import DocumentId, entry_id
 from functions.core.lane import Lane
 from functions.core.ledger_row import LedgerRow, Status
 from functions.core.retry_policy import PRESETS, RetryPolicy, RetrySettings
@@ -114,15 +115,29 @@ def test_comprehensive_audit_logging(
 
 def shown(articles: Articles) -> dict[str, int]:
     """Return what `embedq stats` counts."""
+
+    def ask_index(_target: str, _action: str, body: dict[str, Any]) -> dict[str, int]:
+        """Count the entries with given ids; nothing is said of the last hour."""
+        wanted = [one["ids"]["values"] for one in body["query"]["bool"]["filter"] if "ids" in one]
+        found = {entry_id("articles", DocumentId(name)) for name in articles.searchable()}
+        return {"count": len(found.intersection(*wanted)) if wanted else 0}
+
     deployment: Any = SimpleNamespace(
         targets={"default": make_target()},
+        ledger=articles.ledger,
         listed=articles.ledger.listed,
+        ask_index=ask_index,
+        control=articles.pipeline.control,
         count_searchable=lambda _: len(articles.searchable()),
         queues={"default": {}},
         count_dead_letters=lambda _: 0,
     )
     [target] = stats(deployment).targets
-    return target.counts | {"searchable": target.searchable, "open": target.open}
+    return target.counts | {
+        "searchable": target.searchable,
+        "open": target.open,
+        "unique": target.unique or 0,
+    }
 
 
 def counted_as(row: LedgerRow) -> str | None:
@@ -147,6 +162,10 @@ def test_accurate_queue_statistics(
         counts = Counter(map(counted_as, last))
         found = shown(articles)
         searchable = found.pop("searchable")
+        known = {
+            row.task.document_id for row in last if counted_as(row)
+        } | articles.searchable().keys()
+        assert found.pop("unique") == len(known)
         assert found.pop("open") == sum(row.status.is_open or row.is_healing for row in last)
         assert found == {name: counts[name] for name in LABELS}
         assert searchable >= sum(row.status.is_searchable for row in last)

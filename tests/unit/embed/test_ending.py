@@ -99,7 +99,7 @@ def test_rules_of_the_run_decide_too(
     retry = RetrySettings(default=RetryPolicy(max_attempts=5, jitter=0.5))
     row = replace(WORKED, progress=replace(WORKED.progress, attempts=2))
 
-    ended = conclude(row, Failed(BROKEN), Rules(retry, "m", **changes), now_ms=NOW_MS)
+    ended = conclude(row, Failed(BROKEN), Rules(retry, "m", 30, **changes), now_ms=NOW_MS)
 
     assert ended.again_in_seconds == again_in_seconds
 
