@@ -174,9 +174,8 @@ def run(stack: LocalStack, chosen: argparse.Namespace) -> Figures:
         is_over.set()
         writer.join()
         kills.join()
-    _until_idle(deployment)
+    rows = _ended(deployment, [*names, *live.written_ms])
     _say(f"all sent and worked after {seconds:.0f} s")
-    rows = _rows(deployment, [*names, *live.written_ms])
     [job] = list_jobs(deployment).jobs
     figures = Figures(
         documents=len(names),
@@ -407,6 +406,18 @@ def _until_idle(deployment: Deployment) -> None:
             _say(f"  {fewest:,} documents are open")
         elif time.monotonic() - since > STALL_SECONDS:
             raise StalledError(f"{len(rows)} documents stay open, such as {rows[0]}")
+        time.sleep(LOOK_SECONDS)
+
+
+def _ended(deployment: Deployment, names: Sequence[str]) -> list[LedgerRow]:
+    """Wait until each of these documents has come to its end; return their rows."""
+    end = time.monotonic() + STALL_SECONDS
+    while True:
+        rows = [row for row in _rows(deployment, names) if not row.status.is_open]
+        if len(rows) == len(names):
+            return rows
+        if time.monotonic() > end:
+            raise StalledError(f"{len(names) - len(rows)} documents do not come to an end")
         time.sleep(LOOK_SECONDS)
 
 
