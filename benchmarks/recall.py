@@ -23,12 +23,15 @@ from numpy.typing import NDArray
 
 from functions.adapters.opensearch_admin import OpenSearchAdmin
 from functions.adapters.opensearch_http import OpenSearchHttp
-from functions.adapters.opensearch_index import OpenSearchIndex, search
+from functions.adapters.opensearch_index import OpenSearchIndex
+from functions.adapters.opensearch_search import OpenSearchSearch
 from functions.core.batches import batches
 from functions.core.entry import Chunk, Entry
 from functions.core.failure import Failure
+from functions.core.filters import conditions
 from functions.core.identity import DocumentId
-from functions.core.settings import VectorCompression
+from functions.core.search import Question
+from functions.core.settings import MetadataType, VectorCompression
 from functions.index_setup.ensure import IndexSpec, ensure_index
 from local.aws_client import REGION
 from local.engines.engine import launch, place_for, wait_until_ready
@@ -38,6 +41,7 @@ from local.engines.start import fetch_engines
 from local.processes import Processes
 
 DIMENSIONS = 384
+METADATA: dict[str, MetadataType] = {"group": "long"}
 CLUSTERS = 500
 MOST = 10
 GROUPS = 20  # a filter by one of them leaves every twentieth document
@@ -120,7 +124,7 @@ def _normal(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 def measure(http: OpenSearchHttp, compression: VectorCompression, given: Collection) -> Figures:
     """Fill an index, ask it, and remove it."""
     alias = f"recall-{compression}"
-    spec = IndexSpec(alias, "none", DIMENSIONS, {"group": "long"}, compression=compression)
+    spec = IndexSpec(alias, "none", DIMENSIONS, METADATA, compression=compression)
     ensure_index(spec, OpenSearchAdmin(http))
     _fill(OpenSearchIndex(http, alias), given)
     _merge(http, alias)
@@ -155,9 +159,10 @@ def _share(
     group: int | None,
     times: list[float],
 ) -> float:
+    tests = () if group is None else conditions([f"group={group}"], (), METADATA)
+    question = Question("knn", vector=query, conditions=tests, most=MOST)
     began = time.monotonic()
-    metadata = {} if group is None else {"group": group}
-    hits = search(http, alias, query, most=MOST, metadata=metadata)
+    hits = OpenSearchSearch(http).ask(alias, question)
     times.append(time.monotonic() - began)
     return len(given.best(query, group) & {hit.document_id for hit in hits}) / MOST
 

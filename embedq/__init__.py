@@ -1,23 +1,32 @@
-"""embedq in code of your own: `from embedq import EmbeddingPipeline`."""
+"""embedq in code of your own: a construct for the CDK, and search for a service."""
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from infrastructure.pipeline import EmbeddingPipeline
+    from ops.client import search, status, wait
 
-__all__ = ["EmbeddingPipeline"]
+__all__ = ["EmbeddingPipeline", "search", "status", "wait"]
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:
     # Loaded when it is asked for: the CDK takes seconds, and a command or a service has no use
     # for it.
-    if name != "EmbeddingPipeline":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "EmbeddingPipeline":
+        return _construct()
+    if name in __all__:
+        from ops import client
+
+        return getattr(client, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _construct() -> object:
     try:
         from infrastructure.pipeline import EmbeddingPipeline
     except ModuleNotFoundError as error:
         if error.name not in ("aws_cdk", "constructs"):
             raise
-        raise ImportError(f"{name} needs the CDK: pip install 'embedq[cdk]'") from error
+        raise ImportError("EmbeddingPipeline needs the CDK: pip install 'embedq[cdk]'") from error
     return EmbeddingPipeline

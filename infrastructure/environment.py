@@ -16,6 +16,7 @@ from functions.core.settings import (
     EnqueueSettings,
     Environment,
     QuerySettings,
+    SearchSettings,
     SourceSettings,
     SweepSettings,
     TargetSettings,
@@ -96,6 +97,9 @@ class Environments:
     def query(self) -> Variables:
         indexes = tuple(target.index for target in self.targets.values())
         return self._variables(QuerySettings, indexes=indexes)
+
+    def search(self) -> Variables:
+        return self._variables(SearchSettings)
 
     def _variables(self, reader: type[Environment], **own: object) -> Variables:
         known = {

@@ -87,6 +87,7 @@ def expected_environments(stage: str, config: StageConfig) -> dict[str, Variable
         "sweep": environments.sweep(),
         "backfill": environments.backfill(),
         "breaker": environments.breaker(functions, mappings),
+        "search": environments.search(),
     }
     return {
         name: variables

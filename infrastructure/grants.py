@@ -9,7 +9,7 @@ from typing import Any
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 
-from functions.core.names import CONTROL_PREFIX, EVENT_SOURCE
+from functions.core.names import CONTROL_PREFIX, EVENT_SOURCE, first_index, read_alias
 from infrastructure.api_key import ApiKey
 from infrastructure.bedrock import model_arns
 from infrastructure.encryption import via
@@ -76,6 +76,7 @@ def grant_all(parts: Parts) -> None:
     _grant_backfill(parts)
     _grant_breaker(parts)
     _grant_query(parts)
+    _grant_search(parts)
 
 
 def _grant_enqueue(parts: Parts) -> None:
@@ -135,8 +136,11 @@ def _grant_index_setup(parts: Parts) -> None:
     for target in parts.settings.targets.values():
         known = index.paths(f"{target.index}/_mapping", f"{target.index}/_settings")
         allow(index.setup.role, READ_INDEX, known)
-        # A new index stands behind its alias, under the alias's name and a number.
-        allow(index.setup.role, CHANGE_INDEX, [*known, *index.paths(f"{target.index}-1")])
+        read, name = read_alias(target.index), first_index(target.index)
+        allow(index.setup.role, READ_INDEX, index.paths(f"{read}/_alias"))
+        # A new index stands behind its aliases, under the name of the first one and a number.
+        made = index.paths(name, f"{name}/_alias/{read}")
+        allow(index.setup.role, CHANGE_INDEX, [*known, *made])
 
 
 def _grant_sweep(parts: Parts) -> None:
@@ -188,6 +192,18 @@ def _grant_query(parts: Parts) -> None:
     aliases = [target.index for target in parts.settings.targets.values()]
     paths = [f"{alias}/{read}" for alias in aliases for read in reads]
     allow(parts.query.role, ASK_INDEX, parts.stores.index.paths(*paths))
+
+
+def _grant_search(parts: Parts) -> None:
+    role, stores, index = parts.search.role, parts.stores, parts.stores.index
+    aliases = [target.index for target in parts.settings.targets.values()]
+    allow(role, READ_INDEX, index.paths(*(f"{read_alias(one)}/_mapping" for one in aliases)))
+    # By its name: see functions/search.
+    allow(role, ASK_INDEX, index.paths(*(f"{first_index(one)}/_search" for one in aliases)))
+    for target in parts.embeds:
+        allow_provider(role, target, parts)
+    ledger = stores.ledger.table.table_arn
+    allow(role, READ_ITEM, [ledger], only=control_items(*parts.embeds))
 
 
 def _queues(parts: Parts) -> list[str]:

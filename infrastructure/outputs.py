@@ -33,6 +33,8 @@ def write_outputs(pipeline: Construct, parts: Parts, topics: AlarmTopics) -> Non
         "BackfillFunction": parts.backfill.function.function_name,
         "BreakerFunction": parts.breaker.function.function_name,
         "QueryFunction": parts.query.function.function_name,
+        "SearchFunction": parts.search.function.function_name,
+        "SearchUrl": parts.search_url.url,
         "LedgerTable": stores.ledger.table.table_name,
         "FailedChangesBucket": stores.failed.bucket.bucket_name,
         "StashBucket": stores.stash.bucket.bucket_name,

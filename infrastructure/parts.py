@@ -60,6 +60,8 @@ class Parts:
     backfill: PythonFunction
     breaker: PythonFunction
     query: PythonFunction
+    search: PythonFunction
+    search_url: lambda_.FunctionUrl
 
     @property
     def functions(self) -> dict[str, PythonFunction]:
@@ -72,4 +74,5 @@ class Parts:
             "backfill": self.backfill,
             "breaker": self.breaker,
             "query": self.query,
+            "search": self.search,
         }

@@ -176,6 +176,9 @@ class EmbeddingPipeline(Construct):
             role="backfill",
         )
         stores.errands.feed(backfill, enabled=config.enabled)
+        search = function(
+            self, "Search", spec=FUNCTIONS["search"], environment=settings.search(), role="search"
+        )
         return Parts(
             stage=stage,
             config=config,
@@ -194,6 +197,11 @@ class EmbeddingPipeline(Construct):
             backfill=backfill,
             query=function(
                 self, "Query", spec=FUNCTIONS["query"], environment=settings.query(), role="query"
+            ),
+            search=search,
+            # IAM alone: who may call it, says the policy of the caller.
+            search_url=search.function.add_function_url(
+                auth_type=lambda_.FunctionUrlAuthType.AWS_IAM
             ),
             breaker=function(
                 self,

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 
+from functions.core.names import first_index, read_alias
 from infrastructure.names import stack_name
 from infrastructure.parts import Parts
 
@@ -12,6 +13,7 @@ _ON_INDEX = (
     "write",
     "create_index",
     "indices:admin/aliases",
+    "indices:admin/aliases/get",
     "indices:admin/mapping/put",
     "indices:admin/mappings/get",
     "indices:admin/refresh*",
@@ -31,12 +33,16 @@ def role_mapping(parts: Parts) -> Iterator[tuple[str, str]]:
         "index_permissions": [
             {
                 # Rights count for the index behind an alias.
-                "index_patterns": [name for alias in aliases for name in (alias, f"{alias}-1")],
+                "index_patterns": [
+                    name
+                    for alias in aliases
+                    for name in (alias, first_index(alias), read_alias(alias))
+                ],
                 "allowed_actions": _ON_INDEX,
             }
         ],
     }
-    asking = [parts.sweep, parts.backfill, parts.stores.index.setup, parts.query]
+    asking = [parts.sweep, parts.backfill, parts.stores.index.setup, parts.query, parts.search]
     callers = [*parts.embeds.values(), *asking]
     mapped = {"backend_roles": [function.role.role_arn for function in callers]}
     yield "IndexRole", f"PUT _plugins/_security/api/roles/{role} {json.dumps(allowed)}"

@@ -9,6 +9,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_opensearchservice as opensearch
 from constructs import Construct
 
+from functions.core.names import read_alias
 from infrastructure.config.opensearch import DomainConfig
 from infrastructure.config.stage import StageConfig
 from infrastructure.encryption import own_key
@@ -197,6 +198,8 @@ class VectorIndex(Construct):
                 "Shards": target.shards,
                 "Replicas": replicas,
                 "Compression": target.compression,
+                # An index of an earlier version lacks it: a new property calls the function.
+                "ReadAlias": read_alias(index_name(self._stage, target_name, target)),
             },
         )
         if self._network is not None:

@@ -199,6 +199,11 @@ def in_aws(stage: str, *, profile: str | None = None, region: str | None = None)
             f"--stage names a stage in AWS, and AWS_ENDPOINT_URL leads to {address}, on this"
             " machine: unset it, or leave --stage out for the stack that runs here"
         )
+    return find_stage(stage, profile=profile, region=region)
+
+
+def find_stage(stage: str, *, profile: str | None = None, region: str | None = None) -> Deployment:
+    """Find a stage where the environment leads to: in AWS, or on this machine."""
     try:
         # boto3 knows AWS_DEFAULT_REGION only; the aws command and Lambda use this name.
         region = region or os.environ.get("AWS_REGION")

@@ -32,7 +32,7 @@ class IndexThroughFunction:
         if method != "POST":
             raise ValueError(f"{method} is no question: commands send POST only")
         question = {"path": path, "body": body, "query": dict(query or {})}
-        answer = self._invoke(json.dumps(question).encode())
+        answer = call_function(self._lambda, self._function, question)
         match answer:
             case {"refused": {"status": int(status), "kind": str(kind), "reason": str(reason)}}:
                 raise OpenSearchError(status, kind, reason)
@@ -40,13 +40,15 @@ class IndexThroughFunction:
                 raise FailureError(Failure(FailureKind(kind), message))
         return answer["answer"]
 
-    def _invoke(self, question: bytes) -> Any:
-        try:
-            answer = self._lambda.invoke(FunctionName=self._function, Payload=question)
-        except ClientError as error:
-            raise unavailable(f"the function {self._function} was not called: {error}") from error
-        content = json.loads(answer["Payload"].read())
-        if "FunctionError" in answer:
-            reason = content.get("errorMessage", "no reason given")
-            raise unavailable(f"the function {self._function} failed: {reason}")
-        return content
+
+def call_function(lambda_client: Any, function: str, question: Mapping[str, Any]) -> Any:
+    """Return what a function of the stack answers."""
+    try:
+        answer = lambda_client.invoke(FunctionName=function, Payload=json.dumps(question).encode())
+    except ClientError as error:
+        raise unavailable(f"the function {function} was not called: {error}") from error
+    content = json.loads(answer["Payload"].read())
+    if "FunctionError" in answer:
+        reason = content.get("errorMessage", "no reason given")
+        raise unavailable(f"the function {function} failed: {reason}")
+    return content

@@ -1,6 +1,5 @@
-"""Search from the command line."""
+"""Search from the command line, through the function that applications use."""
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,53 +10,83 @@ from ops.output import Answer, CommandError, UsageError, table
 
 if TYPE_CHECKING:
     from functions.core.entry import Hit
+    from functions.core.search import Mode, SearchAnswer, SearchRequest
     from ops.deployment import Deployment
 
-TIMEOUT_SECONDS = 30.0
 SHOWN_CHARACTERS = 100
 BAD_REQUEST = 400
 NOUN = Noun("Documents")
 
 
 class FoundDocument(Answer):
-    """A document near to what was asked for, with its best text."""
+    """A document that was found, with its best passage."""
 
     source: str
     document: str
     score: float
     text: str
+    start: int | None = None  # of the passage in the document's text
     metadata: dict[str, Any]
 
 
 class Found(Answer):
-    """The nearest documents, the best first."""
+    """A page of what was found, the best first."""
 
     documents: tuple[FoundDocument, ...]
+    mode: str = "hybrid"
+    notes: tuple[str, ...] = ()
+    next: str | None = None
 
     def view(self) -> Iterable[Any]:
         if not self.documents:
-            return ["nothing found"]
-        rows = [(f"{one.score:.3f}", one.document, _short(one.text)) for one in self.documents]
-        return [table(["score", "document", "text"], rows)]
+            return [*self.notes, "nothing found"]
+        rows = [
+            (f"{one.score:.3f}", one.document, _short(one.text), _metadata(one.metadata))
+            for one in self.documents
+        ]
+        more = [f"more: --cursor {self.next}"] if self.next else []
+        return [*self.notes, table(["score", "document", "passage", "metadata"], rows), *more]
 
 
 @NOUN.stack_command(
     click.Argument(["query"], help="What to look for, in any words."),
     click.Option(
         ["--most"],
-        type=click.IntRange(min=1),
+        type=click.IntRange(min=1, max=200),
         default=5,
         show_default=True,
-        help="How many documents at most.",
+        help="How many documents on a page.",
     ),
     click.Option(
         ["filters", "--filter"],
         multiple=True,
         metavar="FIELD=VALUE",
-        help="Only with this metadata.",
+        help="Only with this metadata; also >=, <=, > and <. Twice with = means either.",
     ),
+    click.Option(
+        ["without", "--not"], multiple=True, metavar="FIELD=VALUE", help="Not with this metadata."
+    ),
+    click.Option(["mode", "--hybrid"], flag_value="hybrid", default=True, help="Both (default)."),
+    click.Option(["mode", "--knn"], flag_value="knn", help="By meaning alone."),
+    click.Option(["mode", "--text"], flag_value="text", help="By words alone."),
+    click.Option(
+        ["--weight"],
+        type=click.FloatRange(0, 1),
+        default=0.5,
+        show_default=True,
+        help="The share of meaning in --hybrid.",
+    ),
+    click.Option(["--min-score"], type=float, help="Only with at least this score."),
+    click.Option(
+        ["sources", "--source"], multiple=True, metavar="NAME", help="Only of this source."
+    ),
+    click.Option(["--cursor"], help="The next page, as the last answer names it."),
     TARGET,
-    examples=['search "a clever bird"', 'search "harvest" --filter author=aesop --most 3'],
+    examples=[
+        'search "a clever bird"',
+        'search "harvest" --filter author=aesop --filter author=phaedrus --most 3',
+        "search harvest --filter 'published>=2024-08-01' --not author=aesop --text",
+    ],
 )
 def search(
     deployment: "Deployment",
@@ -65,21 +94,43 @@ def search(
     *,
     most: int = 5,
     filters: Sequence[str] = (),
+    without: Sequence[str] = (),
+    mode: "Mode" = "hybrid",
+    weight: float = 0.5,
+    min_score: float | None = None,
+    sources: Sequence[str] = (),
+    cursor: str | None = None,
     target: str | None = None,
 ) -> Found:
-    """Find documents by meaning."""
-    hits = find(deployment, query, target=target, most=most, filters=filters)
+    """Find documents by meaning and by words."""
+    answer = ask(
+        deployment,
+        query=query,
+        size=most,
+        filters=tuple(filters),
+        without=tuple(without),
+        mode=mode,
+        weight=weight,
+        min_score=min_score,
+        sources=tuple(sources),
+        cursor=cursor,
+        target=target,
+    )
     return Found(
         documents=tuple(
             FoundDocument(
-                source=hit.source,
-                document=hit.document_id,
-                score=hit.score,
-                text=hit.text,
-                metadata=dict(hit.metadata),
+                source=one.source,
+                document=one.document,
+                score=one.score,
+                text=one.passage.text,
+                start=one.passage.start,
+                metadata=one.metadata,
             )
-            for hit in hits
-        )
+            for one in answer.results
+        ),
+        mode=answer.mode,
+        notes=answer.notes,
+        next=answer.next,
     )
 
 
@@ -91,35 +142,59 @@ def find(
     most: int = 5,
     filters: Sequence[str] = (),
 ) -> "list[Hit]":
-    """Embed the query and return the nearest documents."""
-    from functions.adapters.opensearch_http import OpenSearchError
-    from functions.adapters.opensearch_index import search
-    from functions.adapters.providers import make_embedder
-    from functions.adapters.secret import ApiKey
-    from functions.core.failure import FailureError
+    """Return the nearest documents by meaning."""
+    from functions.core.entry import Hit
 
-    settings = deployment.target(target)
-    # Before anything is paid.
-    if not query.strip():
-        raise UsageError("the query is empty: name what to look for")
-    metadata = dict(map(_filter, filters))
-    known = {field for source in deployment.sources.values() for field in source.metadata}
-    if unknown := metadata.keys() - known:
-        raise UsageError(
-            f"no source has the metadata {', '.join(sorted(unknown))}; there is:"
-            f" {', '.join(sorted(known)) or 'none'}"
+    answer = ask(
+        deployment, query=query, target=target, size=most, filters=tuple(filters), mode="knn"
+    )
+    return [
+        Hit(
+            source=one.source,
+            document_id=one.document,
+            type=one.type,
+            score=one.score,
+            text=one.passage.text,
+            start=one.passage.start,
+            metadata=one.metadata,
         )
-    key = ApiKey(deployment.client("secretsmanager"), deployment.secret_arn(settings.name))
-    embedder = make_embedder(settings, key, is_query=True, client=deployment.session.client)
+        for one in answer.results
+    ]
+
+
+def ask(deployment: "Deployment", **asked: Any) -> "SearchAnswer":
+    """Ask the search function; a wrong question is a UsageError."""
+    from functions.core.failure import FailureError
+    from functions.core.search import SearchAnswer
+    from ops.index_questions import call_function
+
+    request = _request(asked | {"target": deployment.target(asked.get("target")).name})
+    question = request.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    function = deployment.outputs["SearchFunction"]
     try:
-        answer = embedder.embed([settings.query_prefix + query], timeout_seconds=TIMEOUT_SECONDS)
-        return search(
-            deployment.index, settings.index, answer.vectors[0], most=most, metadata=metadata
-        )
-    except (FailureError, OpenSearchError) as error:
-        is_refused = isinstance(error, OpenSearchError) and error.status == BAD_REQUEST
-        failed = UsageError if is_refused else CommandError
-        raise failed(f"the search failed: {error}") from error
+        answer = call_function(deployment.client("lambda"), function, question)
+    except FailureError as error:
+        raise CommandError(f"the search failed: {error}") from error
+    match answer:
+        case {"error": {"status": int(status), "message": str(message)}}:
+            failed = UsageError if status == BAD_REQUEST else CommandError
+            raise failed(f"the search failed: {message}")
+    return SearchAnswer.model_validate(answer)
+
+
+def _request(asked: dict[str, Any]) -> "SearchRequest":
+    from pydantic import ValidationError
+
+    from functions.core.search import SearchRequest
+
+    if not str(asked["query"]).strip():
+        raise UsageError("the query is empty: name what to look for")
+    try:
+        return SearchRequest.model_validate(asked)
+    except ValidationError as error:
+        [first, *_] = error.errors(include_url=False)
+        where = ".".join(map(str, first["loc"]))
+        raise UsageError(f"the search cannot be asked: {where}: {first['msg']}") from None
 
 
 def _short(text: str) -> str:
@@ -127,11 +202,5 @@ def _short(text: str) -> str:
     return line if len(line) <= SHOWN_CHARACTERS else line[: SHOWN_CHARACTERS - 3] + "..."
 
 
-def _filter(text: str) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    if not (name and equals):
-        raise UsageError(f"--filter is FIELD=VALUE, not {text!r}")
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        return name, value
+def _metadata(values: dict[str, Any]) -> str:
+    return _short(" ".join(f"{name}={value}" for name, value in values.items()))

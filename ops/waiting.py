@@ -44,6 +44,10 @@ class State(Enum):
     FAILED = auto()  # given up: waiting does not help
 
 
+class NotFoundYetError(CommandError):
+    """The last write of a document cannot be found: the time is over, or it was given up."""
+
+
 class Waited(Answer):
     """A document whose last write can be found."""
 
@@ -83,7 +87,7 @@ class Waiting:
                 )
             is_over = State.FAILED in states.values() and waited > SETTLED_SECONDS
             if is_over or waited > seconds:
-                raise CommandError(self._explained(states, waited))
+                raise NotFoundYetError(self._explained(states, waited))
             wait(LOOK_SECONDS)
 
     def _wanted(self) -> Wanted:

@@ -34,6 +34,15 @@ class OpenSearchAdmin:
             return error.reason
         return None
 
+    def add_alias(self, alias: str, index: str) -> None:
+        """Let an alias stand for an index, unless it stands for one already."""
+        try:
+            self._http.call("GET", f"{segment(alias)}/_alias")
+        except OpenSearchError as error:
+            if error.status != 404:
+                raise
+            self._http.call("PUT", f"{segment(index)}/_alias/{segment(alias)}", {})
+
     def sizes(self, alias: str) -> tuple[int, int]:
         """Return the shards and the replicas of the index behind an alias."""
         settings = self._behind(alias, "_settings")["settings"]["index"]

@@ -1,4 +1,4 @@
-"""The k-NN index: entries written in bulk under external versions, read back, and searched."""
+"""The k-NN index: entries written in bulk under external versions and read back."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 import orjson
 
-from functions.adapters.opensearch_http import IndexCalls, segment
 from functions.adapters.opensearch_removal import NO_INDEX, OpenSearchRemoval
 from functions.core.batches import batches, batches_by_size
-from functions.core.entry import Entry, Hit, StoredEntry, Tombstone, Vector, WriteResult, Written
-from functions.core.entry_shape import REUSE_FIELDS, body, hit, nearest, stored
+from functions.core.entry import Entry, StoredEntry, Tombstone, Vector, WriteResult, Written
+from functions.core.entry_shape import REUSE_FIELDS, body, stored
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import EntryId
 
@@ -54,20 +53,6 @@ class OpenSearchIndex(OpenSearchRemoval):
     def _result(self, item: Mapping[str, Any]) -> WriteResult:
         kind = (item.get("error") or {}).get("type")
         return self._missing if kind == NO_INDEX else _result(item["status"], kind)
-
-
-def search(
-    http: IndexCalls,
-    alias: str,
-    vector: Vector,
-    *,
-    most: int = 10,
-    metadata: Mapping[str, Any] | None = None,
-) -> list[Hit]:
-    """Return the nearest documents, best first."""
-    query = nearest(vector, most=most, metadata=metadata or {})
-    answer = http.call("POST", f"{segment(alias)}/_search", query)
-    return [hit(found) for found in answer["hits"]["hits"]]
 
 
 def _lines(entry: Entry | Tombstone) -> bytes:

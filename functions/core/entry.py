@@ -25,6 +25,7 @@ class Chunk:
     text: str
     hash: str
     vector: Vector
+    start: int | None = None  # its place in the document's text, in characters
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,7 @@ class Hit:
     score: float
     text: str
     metadata: Mapping[str, Any]
+    start: int | None = None  # of the chunk in the document's text, in characters
 
 
 class Written(StrEnum):

@@ -20,3 +20,13 @@ _SERVICE_HOST = re.compile(r"\.es\.amazonaws\.com(\.cn)?$|\.aos\.[a-z0-9-]+\.on\
 def is_service_host(host: str) -> bool:
     """Tell whether an address is that of a domain of OpenSearch Service."""
     return _SERVICE_HOST.search(host) is not None
+
+
+def read_alias(index: str) -> str:
+    """Name the alias that searches resolve; writers never use it, so that it can move alone."""
+    return f"{index}-read"
+
+
+def first_index(index: str) -> str:
+    """Name the index that a deployment makes behind the alias of a target."""
+    return f"{index}-1"

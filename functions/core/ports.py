@@ -8,11 +8,12 @@ from functions.core.announcement import EventDetail
 from functions.core.breaker import Breaker
 from functions.core.budget import Caps, Cost, Raised, Spent
 from functions.core.control import Control, Cooldown
-from functions.core.entry import Entry, StoredEntry, Tombstone, Vector, WriteResult
+from functions.core.entry import Entry, Hit, StoredEntry, Tombstone, Vector, WriteResult
 from functions.core.failure import Failure, FailureError, FailureKind, Part
 from functions.core.identity import EntryId, ItemKey, RowKey
 from functions.core.lane import Lane
 from functions.core.ledger_row import Group, LedgerRow, Status
+from functions.core.search import Question, ServedIndex
 from functions.core.settings import SourceSettings
 from functions.core.task import Task
 
@@ -200,6 +201,18 @@ class VectorIndex(Protocol):
         self, entries: Sequence[Entry | Tombstone], *, searchable_now: bool
     ) -> dict[EntryId, WriteResult]:
         """Write each entry under its external version."""
+
+
+class HybridMissingError(Exception):
+    """The index cannot answer a hybrid question: OpenSearch 3.0 or newer can."""
+
+
+class SearchIndex(Protocol):
+    def behind(self, alias: str) -> ServedIndex:
+        """Return the index behind a read alias, and what its vectors are."""
+
+    def ask(self, index: str, question: Question) -> list[Hit]:
+        """Return the best documents of an index, best first; raise HybridMissingError."""
 
 
 class Stash(Protocol):

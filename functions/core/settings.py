@@ -311,6 +311,16 @@ class QuerySettings(Environment):
     indexes: Json[tuple[str, ...]]
 
 
+class SearchSettings(Environment):
+    """What search needs: the metadata of sources, targets, and the keys of those with one."""
+
+    ledger_table: str
+    index_endpoint: str
+    sources: Json[tuple[SourceSettings, ...]]
+    targets: Json[tuple[TargetSettings, ...]]
+    secrets: Json[dict[str, str]]
+
+
 class IndexSetupSettings(Environment):
     """What index_setup needs; the index itself comes with the deployment's request."""
 

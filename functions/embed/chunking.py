@@ -52,6 +52,15 @@ def split(
     return [chunk.strip() for chunk in within if chunk.strip()]
 
 
+def starts(chunks: Sequence[str], text: str) -> list[int]:
+    """Return where each chunk stands in the text that was split: in order, without overlap."""
+    places, end = [], 0
+    for chunk in chunks:
+        places.append(text.index(chunk, end))
+        end = places[-1] + len(chunk)
+    return places
+
+
 def count_tokens(text: str, *, most: int) -> int:
     """Count at least what the provider will, and hardly a quarter more; `most` is the limit
     that the text was split by.

@@ -9,7 +9,7 @@ from functions.core.identity import RowKey
 from functions.core.ledger_row import LedgerRow
 from functions.core.ports import Embedder, Stash, Telemetry, VectorIndex
 from functions.core.settings import TargetSettings
-from functions.embed.chunking import count_tokens
+from functions.embed.chunking import count_tokens, starts
 from functions.embed.ending import Failed, Untouched
 from functions.embed.job import Prepared
 from functions.embed.packing import Past, Piece
@@ -32,9 +32,10 @@ class Paid:
 
     def entry(self, *, now_ms: int) -> Entry:
         prepared = self.prepared
+        places = starts(prepared.texts, prepared.document.text)
         chunks = tuple(
-            Chunk(text, digest, self.vectors[digest])
-            for text, digest in zip(prepared.texts, prepared.hashes, strict=True)
+            Chunk(text, digest, self.vectors[digest], start)
+            for text, digest, start in zip(prepared.texts, prepared.hashes, places, strict=True)
             if digest in self.vectors
         )
         return Entry(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from functions.core.entry_shape import properties
+from functions.core.names import first_index, read_alias
 from functions.core.settings import MetadataType, VectorCompression
 
 Fields = Mapping[str, Mapping[str, Any]]
@@ -28,7 +29,11 @@ class IndexSpec:
 
     @property
     def index(self) -> str:
-        return f"{self.alias}-1"
+        return first_index(self.alias)
+
+    @property
+    def read_alias(self) -> str:
+        return read_alias(self.alias)
 
     @property
     def properties(self) -> dict[str, Any]:
@@ -55,6 +60,9 @@ class IndexAdmin(Protocol):
 
     def extend(self, alias: str, properties: dict[str, Any]) -> str | None:
         """Add the fields that the mapping lacks; return why a field was refused."""
+
+    def add_alias(self, alias: str, index: str) -> None:
+        """Let an alias stand for an index, unless it stands for one already."""
 
     def sizes(self, alias: str) -> tuple[int, int]:
         """Return the shards and the replicas of the index behind an alias."""
@@ -85,6 +93,8 @@ def ensure_index(spec: IndexSpec, admin: IndexAdmin) -> str:
             f"index {spec.alias} cannot take the fields of this version: {refused}: use another "
             "index name, and fill it from the sources"
         )
+    # An index of an earlier version has none; one that a person moved stays where it is.
+    admin.add_alias(spec.read_alias, spec.index)
     _set_sizes(spec, admin)
     return done
 
@@ -111,7 +121,7 @@ def index_body(spec: IndexSpec) -> dict[str, Any]:
                 "number_of_replicas": spec.replicas,
             }
         },
-        "aliases": {spec.alias: {"is_write_index": True}},
+        "aliases": {spec.alias: {"is_write_index": True}, spec.read_alias: {}},
         "mappings": {
             "dynamic": False,
             "_meta": spec.meta,

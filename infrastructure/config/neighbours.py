@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
 from functions.core.lane import lanes_of
+from functions.core.names import first_index, read_alias
 from infrastructure.config.mistakes import Mistake, Path
 from infrastructure.config.stage import StageConfig
 from infrastructure.names import dead_letter_queue_name, index_name, lane_queue_name
@@ -57,6 +58,6 @@ def _indexes(stages: Mapping[str, StageConfig]) -> Iterator[tuple[Path, str, str
         place = urlsplit(config.opensearch.endpoint or f"https://{stage}").hostname
         for name, target in config.targets.items():
             alias = index_name(stage, name, target)
-            # The alias, and the index behind it.
-            for taken in (alias, f"{alias}-1"):
+            # The alias, the index behind it, and the alias of searches.
+            for taken in (alias, first_index(alias), read_alias(alias)):
                 yield ("stages", stage, "targets", name, "index"), f"{place}/{taken}", f'"{taken}"'

@@ -3,13 +3,14 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from functions.core.entry import Entry, Hit, StoredEntry, Tombstone, Vector, WriteResult, Written
 from functions.core.entry_shape import BucketSum
 from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.filters import Condition, Test
 from functions.core.identity import EntryId, bucket_of, check_of, version_bits
 from functions.core.ports import Embedded, ProviderLimits
+from functions.core.search import Question, ServedIndex
+from local.memory.finding import find
 from local.provider.vectors import HashedVectors
 
 MISSING = Failure(FailureKind.CONFIGURATION, "OpenSearch has no index behind the alias")
@@ -63,15 +64,13 @@ class MemoryIndex:
         self, vector: Vector, *, most: int = 10, metadata: Mapping[str, Any] | None = None
     ) -> list[Hit]:
         """Return the nearest documents by exact cosine, best first."""
-        wanted = (metadata or {}).items()
-        hits = [
-            _hit(entry, vector)
-            for entry in self.entries.values()
-            if isinstance(entry, Entry)
-            and entry.chunks
-            and all(_holds(entry.metadata.get(name), value) for name, value in wanted)
-        ]
-        return sorted(hits, key=lambda hit: -hit.score)[:most]
+        equal = [Condition((Test(name, "keyword", one),)) for name, one in (metadata or {}).items()]
+        return self.ask(Question("knn", vector=vector, conditions=tuple(equal), most=most))
+
+    def ask(self, question: Question) -> list[Hit]:
+        """Return the best documents, best first."""
+        live = [one for one in self.entries.values() if isinstance(one, Entry) and one.chunks]
+        return find(live, question)
 
     def summaries(self, ids: Sequence[EntryId]) -> dict[EntryId, StoredEntry]:
         return self.read(ids)
@@ -140,6 +139,20 @@ class MemoryIndex:
         return vector.shape == (self._dimensions,) and bool(vector.any())
 
 
+class MemorySearch:
+    """Indexes by their names; the one behind a read alias may be changed."""
+
+    def __init__(self, indexes: Mapping[str, MemoryIndex], served: dict[str, ServedIndex]) -> None:
+        self._indexes = indexes
+        self.served = served
+
+    def behind(self, alias: str) -> ServedIndex:
+        return self.served[alias]
+
+    def ask(self, index: str, question: Question) -> list[Hit]:
+        return self._indexes[index].ask(question)
+
+
 class MemoryIndexAdmin:
     """Tells the UUIDs of indexes by their aliases."""
 
@@ -171,28 +184,6 @@ def _stored(entry: Entry | Tombstone) -> StoredEntry:
         model=entry.model,
         written_ms=entry.written_ms,
     )
-
-
-def _hit(entry: Entry, vector: Vector) -> Hit:
-    scores = [float(chunk.vector @ vector) / _norms(chunk.vector, vector) for chunk in entry.chunks]
-    best = max(range(len(scores)), key=scores.__getitem__)
-    return Hit(
-        source=entry.source,
-        document_id=entry.document_id,
-        type=entry.type,
-        score=(1 + scores[best]) / 2,
-        text=entry.chunks[best].text,
-        metadata=entry.metadata,
-    )
-
-
-def _holds(held: object, value: object) -> bool:
-    """Match a list if any of its values is equal, as a term query does."""
-    return value in held if isinstance(held, list) else held == value
-
-
-def _norms(one: Vector, other: Vector) -> float:
-    return float(np.linalg.norm(one) * np.linalg.norm(other)) or 1.0
 
 
 LIMITS = ProviderLimits(

@@ -61,6 +61,8 @@ _ATTRIBUTES: Mapping[str, Mapping[str, _Attribute]] = {
     },
     "AWS::Events::Rule": {"Arn": lambda _, name: local_arn("events", f"rule/{name}")},
     "AWS::Lambda::Function": {"Arn": lambda _, name: local_arn("lambda", f"function:{name}")},
+    # Direct calls alone reach a function here.
+    "AWS::Lambda::Url": {"FunctionUrl": lambda _site, _name: "none on this machine"},
     "AWS::S3::Bucket": {"Arn": lambda _, name: f"arn:aws:s3:::{name}"},
     "AWS::SNS::Topic": {
         "TopicArn": lambda _, name: local_arn("sns", name),

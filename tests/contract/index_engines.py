@@ -1,6 +1,6 @@
 """The k-NN index on each engine: the port, and searching it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -12,11 +12,14 @@ import pytest
 
 from functions.adapters.opensearch_admin import OpenSearchAdmin
 from functions.adapters.opensearch_http import OpenSearchHttp
-from functions.adapters.opensearch_index import OpenSearchIndex, search
+from functions.adapters.opensearch_index import OpenSearchIndex
+from functions.adapters.opensearch_search import OpenSearchSearch
 from functions.core.entry import Chunk, Entry, Hit, Tombstone, Vector
+from functions.core.filters import conditions
 from functions.core.identity import DocumentId
 from functions.core.ports import EntryRemoval, VectorIndex
-from functions.core.settings import VectorCompression
+from functions.core.search import Question
+from functions.core.settings import MetadataType, VectorCompression
 from functions.index_setup.ensure import IndexSpec, ensure_index
 from local.aws_client import REGION
 from local.memory.index import MemoryIndex
@@ -24,6 +27,14 @@ from tests.builders import NOW_MS
 from tests.contract.engines import engine_url
 
 DIMENSIONS = 4
+METADATA: dict[str, MetadataType] = {
+    "language": "keyword",
+    "year": "long",
+    "rating": "double",
+    "public": "boolean",
+    "published": "date",
+    "summary": "text",
+}
 
 
 class WholeIndex(VectorIndex, EntryRemoval, Protocol):
@@ -35,8 +46,14 @@ class IndexEngine:
     """An index, how to search it, and how to let it forget what it may forget."""
 
     index: WholeIndex
-    search: Callable[..., list[Hit]]
+    ask: Callable[[Question], list[Hit]]
     forget: Callable[[], None]
+    name: str = ""
+
+    def search(self, vector: Vector, *, most: int = 10, only: Sequence[str] = ()) -> list[Hit]:
+        """Return the nearest documents of those that meet the conditions."""
+        tests = conditions(only, (), METADATA)
+        return self.ask(Question("knn", vector=vector, conditions=tests, most=most))
 
 
 @contextmanager
@@ -46,7 +63,7 @@ def index_engine(
     """Make an empty index with a few metadata fields."""
     if engine == "memory":
         memory = MemoryIndex(DIMENSIONS)
-        yield IndexEngine(memory, memory.search, memory.forget)
+        yield IndexEngine(memory, memory.ask, memory.forget)
         return
     http = opensearch(request)
     alias = f"contract-{uuid4()}"
@@ -54,14 +71,17 @@ def index_engine(
         alias=alias,
         model="text-embedding-3-small",
         dimensions=DIMENSIONS,
-        metadata={"language": "keyword", "year": "long", "public": "boolean"},
+        metadata=METADATA,
         compression=compression,
     )
     ensure_index(spec, OpenSearchAdmin(http))
     # Sooner than each second, so that tests wait less; still only a refresh shows a write.
     http.call("PUT", f"{alias}/_settings", {"index.refresh_interval": "50ms"})
     yield IndexEngine(
-        OpenSearchIndex(http, alias), partial(search, http, alias), partial(_forget, http, alias)
+        OpenSearchIndex(http, alias),
+        partial(OpenSearchSearch(http).ask, spec.index),
+        partial(_forget, http, alias),
+        alias,
     )
     http.call("DELETE", spec.index)
 

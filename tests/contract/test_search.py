@@ -1,16 +1,29 @@
-"""Search on each engine: the nearest documents, each once, and no deleted one."""
+"""Search on each engine: by meaning, by words and by both; each document once, no deleted one."""
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from functions.core.entry import Entry, Hit, Tombstone
+from functions.core.entry import Chunk, Entry, Hit, Tombstone
+from functions.core.filters import conditions
 from functions.core.identity import DocumentId
+from functions.core.search import Mode, Question
 from functions.core.settings import VectorCompression
 from tests.builders import NOW_MS
 from tests.contract.engines import real
-from tests.contract.index_engines import IndexEngine, entry, index_engine, tombstone, vector
+from tests.contract.index_engines import (
+    METADATA,
+    IndexEngine,
+    entry,
+    index_engine,
+    tombstone,
+    vector,
+)
+
+if TYPE_CHECKING:
+    from functions.core.entry import Vector
 
 EAST = vector(1, 0, 0, 0)
 
@@ -73,26 +86,80 @@ def test_document_with_many_chunks_comes_once_and_hides_no_other(engine: IndexEn
     assert names(hits) == ["long", "other 0", "other 1", "other 2", "other 3"]
 
 
-FILTERS: list[tuple[dict[str, Any], list[str]]] = [
-    ({"language": "de"}, ["german", "both"]),
-    ({"language": "en", "public": True}, ["both"]),
-    ({"year": 2026}, ["german"]),
-    ({"public": False}, ["english"]),
-    ({"language": "fr"}, []),
-    ({}, ["german", "english", "both"]),
+FILTERS: list[tuple[list[str], list[str], list[str]]] = [
+    (["language=de"], [], ["german", "both"]),
+    (["language=de", "language=fr"], [], ["german", "french", "both"]),
+    (["language=en", "public=true"], [], ["both"]),
+    (["year=2026"], [], ["german"]),
+    (["year>=2025", "year<2026"], [], ["french"]),
+    (["year>2025"], [], ["german"]),
+    (["year<=2025"], [], ["french"]),
+    (["rating>0.5"], [], ["french"]),
+    (["public=false"], [], ["english"]),
+    (["published=2024-08-01"], [], ["french", "both"]),
+    (["published>2024-08-01"], [], ["english"]),
+    (["published>=2024-08-01T12:00:00Z"], [], ["english", "both"]),
+    (["published<=2024-08-01"], [], ["german", "french", "both"]),
+    (["published<2024-08-01"], [], ["german"]),
+    (["summary=slow tortoise"], [], ["german"]),
+    (["language=xx"], [], []),
+    ([], ["language=de"], ["french", "english"]),
+    (["language=de"], ["year=2026"], ["both"]),
+    ([], ["published>=2024-01-01"], ["german"]),
+    ([], [], ["german", "french", "english", "both"]),
 ]
 
 
-def test_metadata_filter(engine: IndexEngine) -> None:
-    """R48: by keyword, number and boolean; a list matches by any of its values."""
+def test_metadata_filters(engine: IndexEngine) -> None:
+    """R48 R51: equal, ranges, either of two, and not; a list matches by any of its values."""
     fill(
         engine,
-        entry("german", vector(1, 0, 0, 0), metadata={"language": "de", "year": 2026}),
-        entry("english", vector(1, 1, 0, 0), metadata={"language": "en", "public": False}),
-        entry("both", vector(1, 2, 0, 0), metadata={"language": ["de", "en"], "public": True}),
+        entry(
+            "german",
+            vector(1, 0, 0, 0),
+            metadata={
+                "language": "de",
+                "year": 2026,
+                "published": "2023-05-01T00:00:00.000",
+                "summary": "The tortoise is slow",
+            },
+        ),
+        entry(
+            "french",
+            vector(1, 0.5, 0, 0),
+            metadata={
+                "language": "fr",
+                "year": 2025,
+                "rating": 0.75,
+                "published": "2024-08-01T00:00:00.000",
+            },
+        ),
+        entry(
+            "english",
+            vector(1, 1, 0, 0),
+            metadata={
+                "language": "en",
+                "public": False,
+                "published": 1_722_556_800_000,
+                "summary": "A slow fox",
+            },
+        ),
+        entry(
+            "both",
+            vector(1, 2, 0, 0),
+            metadata={
+                "language": ["de", "en"],
+                "public": True,
+                "published": "2024-08-01T23:59:59.999",
+            },
+        ),
     )
 
-    found = [(wanted, names(engine.search(EAST, metadata=wanted))) for wanted, _ in FILTERS]
+    found = []
+    for wanted, unwanted, _ in FILTERS:
+        tests = conditions(wanted, unwanted, METADATA)
+        hits = engine.ask(Question("knn", vector=EAST, conditions=tests))
+        found.append((wanted, unwanted, names(hits)))
     assert found == FILTERS
 
 
@@ -101,7 +168,80 @@ def test_filter_finds_what_many_nearer_documents_hide(engine: IndexEngine) -> No
     near = [entry(f"near {number}", vector(1, number / 1000, 0, 0)) for number in range(50)]
     fill(engine, *near, entry("far", vector(-1, 0, 0, 0), metadata={"language": "de"}))
 
-    assert names(engine.search(EAST, most=3, metadata={"language": "de"})) == ["far"]
+    assert names(engine.search(EAST, most=3, only=["language=de"])) == ["far"]
+
+
+def texts(name: str, *chunks: tuple[str, "Vector"], **changes: Any) -> Entry:
+    """Make an entry whose chunks have these texts, 100 characters apart."""
+    made = entry(name, **changes)
+    parts = [
+        Chunk(text, f"h{number}", one, 100 * number) for number, (text, one) in enumerate(chunks)
+    ]
+    return replace(made, chunks=tuple(parts))
+
+
+NORTH = vector(0, 1, 0, 0)
+
+
+@pytest.fixture
+def library(engine: IndexEngine) -> IndexEngine:
+    """Fill in what each half of a hybrid question finds, and what both do."""
+    fill(
+        engine,
+        texts("meaning", ("a quick animal", EAST)),
+        texts("words", ("the hare runs", vector(-1, 0.1, 0, 0)), ("and sleeps", NORTH)),
+        texts("both", ("once upon a time", NORTH), ("a hare", vector(1, 0.2, 0, 0))),
+        texts("neither", ("a stone", vector(-1, 0, 0.1, 0)), source="messages"),
+        tombstone("gone"),
+    )
+    return engine
+
+
+def test_text_finds_words_alone(library: IndexEngine) -> None:
+    """R48: the best chunk by its words, with its place; documents without them are not found."""
+    hits = library.ask(Question("text", words="hare"))
+
+    assert sorted(names(hits)) == ["both", "words"]
+    both = next(hit for hit in hits if hit.document_id == "both")
+    assert (both.text, both.start) == ("a hare", 100)
+
+
+def test_hybrid_puts_what_both_halves_find_first(library: IndexEngine) -> None:
+    """R48 R51: with a passage for each, also for what only its words have found."""
+    hits = library.ask(Question("hybrid", words="hare", vector=EAST))
+
+    assert names(hits)[0] == "both"
+    assert set(names(hits)) == {"both", "meaning", "words", "neither"}
+    assert {hit.text for hit in hits} >= {"a hare", "a quick animal"}
+    assert all(0 <= hit.score <= 1 for hit in hits)
+
+
+@pytest.mark.parametrize(("weight", "first"), [(1.0, "meaning"), (0.0, "words")])
+def test_weight_of_hybrid_goes_from_words_to_meaning(
+    library: IndexEngine, weight: float, first: str
+) -> None:
+    """R51: per question."""
+    hits = library.ask(Question("hybrid", words="hare runs", vector=EAST, weight=weight))
+
+    assert names(hits)[0] == first
+
+
+@pytest.mark.parametrize("mode", ["knn", "text", "hybrid"])
+def test_conditions_and_sources_hold_in_every_mode(engine: IndexEngine, mode: Mode) -> None:
+    """R51: in both halves of a hybrid question."""
+    fill(
+        engine,
+        texts("a", ("a hare", EAST), metadata={"year": 2025}),
+        texts("b", ("a hare", EAST), metadata={"year": 2026}),
+        texts("c", ("a hare", EAST), metadata={"year": 2026}, source="messages"),
+    )
+    tests = conditions(["year=2026"], (), METADATA)
+    question = Question(
+        mode, words="hare", vector=EAST, conditions=tests, sources=("articles", "notes")
+    )
+
+    assert names(engine.ask(question)) == ["b"]
+    assert sorted(names(engine.ask(replace(question, sources=())))) == ["b", "c"]
 
 
 def test_tombstones_are_never_found(engine: IndexEngine) -> None:
@@ -150,7 +290,7 @@ def test_compressed_vectors_are_found_filtered_and_given_back(
         far = entry("far", vector(-1, 0.2, 0, 0), metadata={"language": "de"})
         fill(engine, far, near, entry("other", vector(1, 0, 0, 0)))
 
-        hits = engine.search(EAST, metadata={"language": "de"})
+        hits = engine.search(EAST, only=["language=de"])
 
         assert names(hits) == ["near", "far"]
         # Not the lower one: a segment of a single vector quantizes the question by that vector.

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from functions.adapters.openai_embedder import OpenAiEmbedder
-from functions.adapters.opensearch_index import search
+from functions.adapters.opensearch_search import OpenSearchSearch
+from functions.core.filters import Condition, Test
+from functions.core.search import Question
 from functions.embed.handler import lambda_handler
 from functions.enqueue.handler import lambda_handler as enqueue
 from local.provider.faults import Fault, FaultKind
@@ -47,7 +49,10 @@ def test_task_becomes_a_searchable_entry(surroundings: Surroundings) -> None:
     target = make_target(base_url=surroundings.provider.url)
     embedder = OpenAiEmbedder(target, lambda _: "the-key")
     [vector] = embedder.embed(["fox"], timeout_seconds=5).vectors
-    [hit] = search(surroundings.http, surroundings.index, vector, metadata={"year": 2026})
+    question = Question(
+        "knn", vector=vector, conditions=(Condition((Test("year", "long", 2026),)),)
+    )
+    [hit] = OpenSearchSearch(surroundings.http).ask(f"{surroundings.index}-1", question)
     row = surroundings.row()
     assert failed == []
     assert (hit.document_id, hit.text) == ("a", "Title\n\nA fox jumps.")

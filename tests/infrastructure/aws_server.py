@@ -17,6 +17,8 @@ from moto.cloudformation.models import cloudformation_backends
 from moto.events.models import Rule
 from moto.server import main
 
+from tests.infrastructure import function_url  # noqa: F401  (moto finds its class)
+
 
 class Context:
     """What index_setup reads of Lambda's context: it may not wait for an index here."""

@@ -35,6 +35,9 @@ class IndexEndpoint:
             case "GET", [alias, "_settings"] if alias in self.aliases:
                 index = self.aliases[alias]
                 return 200, {index: {"settings": self.indexes[index]["settings"]}}
+            case "GET", [alias, "_alias"] if alias in self.aliases:
+                index = self.aliases[alias]
+                return 200, {index: {"aliases": self.indexes[index]["aliases"]}}
             case "POST", [alias, "_mget"] if alias in self.aliases:
                 return 200, {"docs": [self._read(one) for one in json.loads(body)["ids"]]}
             case "POST", [alias, "_bulk"] if alias in self.aliases:

@@ -28,15 +28,18 @@ def template(*changes: tuple[tuple[str, ...], Any], stage: dict[str, Any] = STAG
     return stack.template
 
 
-def invocations(found: Any) -> list[tuple[Any, Any]]:
-    """Return the resources and the condition of each grant on a model."""
-    return [
-        (statement["Resource"], statement.get("Condition"))
+def invocations(found: Any) -> list[list[tuple[Any, Any]]]:
+    """Return the resources and the condition of each grant on a model, of each role with one."""
+    by_role = [
+        [
+            (statement["Resource"], statement.get("Condition"))
+            for statement in text(one["Properties"])["PolicyDocument"]["Statement"]
+            if "bedrock:InvokeModel" in statement["Action"]
+        ]
         for one in found["Resources"].values()
         if one["Type"] == "AWS::IAM::Policy"
-        for statement in text(one["Properties"])["PolicyDocument"]["Statement"]
-        if "bedrock:InvokeModel" in statement["Action"]
     ]
+    return [grants for grants in by_role if grants]
 
 
 @pytest.mark.parametrize(
@@ -70,17 +73,26 @@ def invocations(found: Any) -> list[tuple[Any, Any]]:
     ],
     ids=["model", "region", "profile", "global profile"],
 )
-def test_embed_may_call_that_model_alone(settings: dict[str, str], grants: list[Any]) -> None:
+def test_embed_and_search_may_call_that_model_alone(
+    settings: dict[str, str], grants: list[Any]
+) -> None:
     """R17 R84: behind an inference profile the model in its regions, through the profile alone."""
     found = invocations(template(*(((*DEFAULT, name), one) for name, one in settings.items())))
 
-    assert found == [
-        (
-            resource,
-            None if profile is None else {"StringEquals": {"bedrock:InferenceProfileArn": profile}},
-        )
-        for resource, profile in grants
-    ]
+    assert len(found) == 2
+    assert (
+        found[0]
+        == found[1]
+        == [
+            (
+                resource,
+                None
+                if profile is None
+                else {"StringEquals": {"bedrock:InferenceProfileArn": profile}},
+            )
+            for resource, profile in grants
+        ]
+    )
 
 
 def test_target_without_a_key_has_no_secret_and_names_none() -> None:

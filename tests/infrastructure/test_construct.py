@@ -79,6 +79,7 @@ def test_what_the_app_made_is_used_and_nothing_is_made_in_its_place(tmp_path: Pa
     assert decrypting == {
         ("EmbeddingsBackfill", "dynamodb"),
         ("EmbeddingsEnqueue", "dynamodb"),
+        ("EmbeddingsSearch", "secretsmanager"),
         ("EmbeddingsTargetDefaultEmbed", "dynamodb"),
         ("EmbeddingsTargetDefaultEmbed", "secretsmanager"),
     }

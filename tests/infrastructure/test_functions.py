@@ -16,6 +16,7 @@ from functions.core.settings import (
     Environment,
     IndexSetupSettings,
     QuerySettings,
+    SearchSettings,
     SweepSettings,
 )
 from infrastructure.app import pipeline_app
@@ -31,6 +32,7 @@ SETTINGS: dict[str, type[Environment]] = {
     "backfill": BackfillSettings,
     "breaker": BreakerFunctionSettings,
     "query": QuerySettings,
+    "search": SearchSettings,
 }
 
 

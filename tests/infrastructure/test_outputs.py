@@ -29,6 +29,8 @@ def test_outputs_name_every_part_that_a_command_needs(synthesize: Any) -> None:
         "LedgerTable",
         "QueryFunction",
         "Retention",
+        "SearchFunction",
+        "SearchUrl",
         "SourceArticlesMappingId",
         "SourceArticlesSettings",
         "SourceArticlesStreamArn",
@@ -72,8 +74,10 @@ def test_mapping_of_the_roles_is_printed_for_an_existing_domain(synthesize: Any)
     assert rights["index_patterns"] == [
         "embedq-example-default",
         "embedq-example-default-1",
+        "embedq-example-default-read",
         "embedq-example-large",
         "embedq-example-large-1",
+        "embedq-example-large-read",
     ]
     assert mapping.startswith("PUT _plugins/_security/api/rolesmapping/embedq-example {")
     arns = json.loads(mapping.partition(" ")[2].partition(" ")[2])["backend_roles"]
@@ -84,6 +88,7 @@ def test_mapping_of_the_roles_is_printed_for_an_existing_domain(synthesize: Any)
         "Backfill",
         "IndexIndexSetup",
         "Query",
+        "Search",
     ]
     assert "IndexRole" not in synthesize("dev").template["Outputs"]
 
@@ -92,6 +97,7 @@ def test_mapping_of_the_roles_is_printed_for_an_existing_domain(synthesize: Any)
 # https://docs.opensearch.org/latest/security/access-control/permissions/
 ACTIONS = {
     "PUT index": ("indices:admin/create", "indices:admin/aliases"),
+    "GET _alias": ("indices:admin/aliases/get",),
     "GET _mapping": ("indices:admin/mappings/get",),
     "PUT _mapping": ("indices:admin/mapping/put",),
     "GET _settings": ("indices:monitor/settings/get",),

@@ -98,6 +98,15 @@ def test_every_resource_wildcard_has_a_written_reason(synthesized: Synthesized) 
         ),
         ("QueryRole", {"es:ESHttpPost"}),
         (
+            "SearchRole",
+            {
+                "dynamodb:GetItem",
+                "es:ESHttpGet",
+                "es:ESHttpPost",
+                "secretsmanager:GetSecretValue",
+            },
+        ),
+        (
             "SweepRole",
             {
                 "dynamodb:BatchGetItem",
@@ -251,6 +260,7 @@ def test_roles_are_known_before_only_where_a_domain_exists(synthesize: Any) -> N
             "enqueue",
             "index-setup",
             "query",
+            "search",
             "sweep",
         )
     ]
@@ -308,6 +318,7 @@ def test_functions_reach_only_paths_of_their_own_index(synthesize: Any) -> None:
             "SweepRole",
             "QueryRole",
             "BackfillRole",
+            "SearchRole",
         )
         for statement in statements(synthesize("example"), role)
         for action in statement["Action"]
@@ -328,6 +339,8 @@ def test_functions_reach_only_paths_of_their_own_index(synthesize: Any) -> None:
             ("Put", "/_mapping"),
             ("Put", "/_settings"),
             ("Put", "-1"),
+            ("Get", "-read/_alias"),
+            ("Put", f"-1/_alias/embedq-example-{name}-read"),
         )
     }
 
@@ -349,7 +362,13 @@ def test_functions_reach_only_paths_of_their_own_index(synthesize: Any) -> None:
         for read in ("_mget", "_search")
     }
 
-    assert reached == embeds | setup | sweep | query | backfill
+    search = {
+        ("SearchRole", f"es:ESHttp{method}", f"/embedq-example-{name}{path}")
+        for name in ("default", "large")
+        for method, path in (("Get", "-read/_mapping"), ("Post", "-1/_search"))
+    }
+
+    assert reached == embeds | setup | sweep | query | backfill | search
 
 
 def test_only_backfill_reads_whole_tables(synthesize: Any) -> None:
@@ -366,6 +385,28 @@ def test_only_backfill_reads_whole_tables(synthesize: Any) -> None:
     }
     (table,) = mine["Resource"]
     assert table.startswith("SourcesArticles")
+
+
+def test_search_is_called_with_iam_alone_and_reads_keys_and_control_items(synthesize: Any) -> None:
+    """R51 R84: no anonymous caller, no permission for anybody in the template, nothing written."""
+    stage = synthesize("example")
+    [url] = stage.properties("AWS::Lambda::Url")
+    [search] = stage.functions("search")
+
+    assert url["AuthType"] == "AWS_IAM"
+    assert url["TargetFunctionArn"] == f"{search}.Arn"
+    assert "Cors" not in url
+    assert not [
+        one
+        for one in stage.properties("AWS::Lambda::Permission")
+        if one["FunctionName"] == f"{search}.Arn" or "FunctionUrlAuthType" in one
+    ]
+    [control] = [
+        one for one in statements(stage, "SearchRole") if "dynamodb:GetItem" in one["Action"]
+    ]
+    assert control["Condition"] == {
+        "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["control/default", "control/large"]}
+    }
 
 
 def test_domain_is_encrypted_and_open_to_no_caller_by_itself(synthesize: Any) -> None:

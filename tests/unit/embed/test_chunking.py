@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from functions.core.document import HASH_SCHEME
-from functions.embed.chunking import count_tokens, split
+from functions.embed.chunking import count_tokens, split, starts
 from local.provider.minilm import find_model_folder
 
 PARAGRAPHS = [
@@ -25,6 +25,20 @@ def test_no_word_is_lost(text: str) -> None:
     joined = "".join("".join(chunk.split()) for chunk in split(text, max_tokens=10))
 
     assert joined == "".join(text.split())
+
+
+@given(text=st.text(st.sampled_from("ab. \n\u3000é👍"), max_size=400))
+@settings(max_examples=200, deadline=None)
+def test_every_chunk_is_found_where_it_stands(text: str) -> None:
+    """R51: also one of several that are alike; only white space stands between two."""
+    chunks = split(text, max_tokens=5)
+
+    places = starts(chunks, text)
+
+    assert [text[at : at + len(chunk)] for at, chunk in zip(places, chunks, strict=True)] == chunks
+    ends = [0, *(at + len(chunk) for at, chunk in zip(places, chunks, strict=True))]
+    gaps = [text[end:at] for end, at in zip(ends, [*places, len(text)], strict=True)]
+    assert "".join(gaps).strip() == ""
 
 
 def test_largest_item_is_split() -> None:

@@ -43,7 +43,7 @@ def test_index_is_created_and_takes_entries(
     assert written is Written.WRITTEN
     [(name, index)] = http.call("GET", spec.alias).items()
     assert name == f"{spec.alias}-1"
-    assert index["aliases"] == {spec.alias: {"is_write_index": True}}
+    assert index["aliases"] == {spec.alias: {"is_write_index": True}, spec.read_alias: {}}
     assert index["mappings"]["_meta"] == spec.meta
     vector = index["mappings"]["properties"]["chunks"]["properties"]["vector"]
     assert (vector["dimension"], vector["method"]["engine"]) == (4, "lucene")
@@ -182,6 +182,28 @@ def test_index_of_a_version_without_compression_has_whole_vectors(
     assert ensure_index(spec, admin) == "checked"
     with pytest.raises(MisfitError, match="with compression none"):
         ensure_index(replace(spec, compression="32x"), admin)
+
+
+def test_index_of_an_earlier_version_gets_a_read_alias(
+    http: OpenSearchHttp, admin: OpenSearchAdmin, spec: IndexSpec
+) -> None:
+    """R44 R51: once; where a person has moved it, it stays."""
+    older = index_body(spec)
+    del older["aliases"][spec.read_alias]
+    admin.create(spec.index, older)
+
+    ensure_index(spec, admin)
+
+    assert list(http.call("GET", f"{spec.read_alias}/_mapping")) == [spec.index]
+    other = f"{spec.alias}-other"
+    http.call("PUT", other, {"settings": older["settings"], "mappings": older["mappings"]})
+    moved = [
+        {"remove": {"index": spec.index, "alias": spec.read_alias}},
+        {"add": {"index": other, "alias": spec.read_alias}},
+    ]
+    http.call("POST", "_aliases", {"actions": moved})
+    ensure_index(spec, admin)
+    assert list(http.call("GET", f"{spec.read_alias}/_mapping")) == [other]
 
 
 def test_index_without_its_alias_is_refused(

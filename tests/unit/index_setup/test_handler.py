@@ -203,6 +203,7 @@ def test_domain_that_is_not_ready_is_asked_again(
         Answer(503),
         Answer(200, found),
         Answer(200, b"{}"),
+        Answer(200, b"{}"),
         Answer(200, settings("index-1")),
         Answer(200, settings("index-1")),
         Answer(),
@@ -224,6 +225,7 @@ def test_new_index_is_noted_and_another_one_is_reported(
         scripted.asked.clear()
         scripted.answers = [
             Answer(200, found),
+            Answer(200, b"{}"),
             Answer(200, b"{}"),
             Answer(200, settings(uuid)),
             Answer(200, settings(uuid)),
@@ -247,6 +249,7 @@ def test_ledger_that_does_not_answer_refuses_no_deployment(
     found = json.dumps({"articles-1": {"mappings": MAPPING}}).encode()
     scripted.answers = [
         Answer(200, found),
+        Answer(200, b"{}"),
         Answer(200, b"{}"),
         Answer(200, settings("index-1")),
         Answer(200, settings("index-1")),

@@ -1,111 +1,150 @@
 """Search from the command line: what is asked and what is shown."""
 
+import io
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from botocore.config import Config
 
 from ops.deployment import Deployment
-from ops.output import UsageError, as_text
-from ops.searching import SHOWN_CHARACTERS, Found, FoundDocument, find
-from tests.builders import make_source, make_target
-from tests.unit.adapters.scripted_server import Answer, ScriptedServer
+from ops.output import CommandError, UsageError, as_text
+from ops.searching import SHOWN_CHARACTERS, Found, FoundDocument, find, search
+
+RESULT = {
+    "source": "articles",
+    "document": "a",
+    "type": "article",
+    "score": 0.9,
+    "passage": {"text": "a bird", "start": 3, "end": 9},
+    "metadata": {"author": "aesop"},
+}
+ANSWER = {"results": [RESULT], "mode": "knn", "index": "articles-1", "next": "page-2"}
+
+
+class Function:
+    """A client of Lambda that answers as the search function does."""
+
+    def __init__(self, answer: dict[str, Any]) -> None:
+        self.answer = answer
+        self.asked: list[dict[str, Any]] = []
+
+    def invoke(self, FunctionName: str, Payload: bytes) -> dict[str, Any]:
+        assert FunctionName == "search"
+        self.asked.append(json.loads(Payload))
+        return {"Payload": io.BytesIO(json.dumps(self.answer).encode())}
+
+
+def connected(deployment: Deployment, function: Function) -> Deployment:
+    class Connected(Deployment):
+        def client(self, service: Any, config: Config | None = None) -> Any:
+            return function if service == "lambda" else super().client(service, config)
+
+    outputs = deployment.outputs | {"SearchFunction": "search"}
+    return Connected(outputs, deployment.session, deployment.endpoint_url)
+
+
+def test_options_become_one_request(deployment: Deployment) -> None:
+    """R48 R51: only what differs from the usual is sent."""
+    function = Function(ANSWER)
+
+    found = search(
+        connected(deployment, function),
+        "a bird",
+        most=3,
+        filters=["author=aesop", "year>=2020"],
+        without=["author=phaedrus"],
+        mode="knn",
+        min_score=0.5,
+        sources=["articles"],
+        cursor="page-1",
+        target="default",
+    )
+
+    assert function.asked == [
+        {
+            "query": "a bird",
+            "target": "default",
+            "sources": ["articles"],
+            "filters": ["author=aesop", "year>=2020"],
+            "not": ["author=phaedrus"],
+            "mode": "knn",
+            "min_score": 0.5,
+            "size": 3,
+            "cursor": "page-1",
+        }
+    ]
+    [document] = found.documents
+    assert (document.document, document.text, document.start) == ("a", "a bird", 3)
+
+
+def test_found_by_meaning_as_hits(deployment: Deployment) -> None:
+    """R48: what demo and smoke look at."""
+    function = Function(ANSWER)
+
+    [hit] = find(connected(deployment, function), "a bird", most=1, filters=["a=b"])
+
+    assert (hit.document_id, hit.text, hit.score, hit.start) == ("a", "a bird", 0.9, 3)
+    [asked] = function.asked
+    assert (asked["mode"], asked["size"], asked["filters"]) == ("knn", 1, ["a=b"])
+    assert asked["target"] == "default"
 
 
 @pytest.mark.parametrize(
-    ("query", "condition", "message"),
+    ("asked", "message"),
     [
-        ("anything", "author", "--filter is FIELD=VALUE, not 'author'"),
-        ("anything", "=aesop", "--filter is FIELD=VALUE, not '=aesop'"),
-        ("anything", "writer=aesop", "no source has the metadata writer; there is: author"),
-        (" ", "author=aesop", "the query is empty"),
+        ({"query": " "}, "the query is empty"),
+        ({"query": "x" * 9000}, "the search cannot be asked: query: String should have at most"),
+        ({"query": "a", "most": 201}, "the search cannot be asked: size: Input should be less"),
     ],
 )
-def test_search_without_an_answer_is_refused_before_anything_is_paid(
-    deployment: Deployment, query: str, condition: str, message: str
+def test_wrong_use_is_refused_before_the_function_is_called(
+    deployment: Deployment, asked: dict[str, Any], message: str
 ) -> None:
-    """R48: the deployment here has neither a key nor an index to ask."""
-    source = make_source(metadata={"author": "keyword"}).model_dump_json()
-    known = replace(deployment, outputs=deployment.outputs | {"SourceArticlesSettings": source})
+    """R48: exit code 2."""
+    function = Function(ANSWER)
 
-    with pytest.raises(UsageError, match=message):
-        find(known, query, filters=[condition])
+    with pytest.raises(UsageError) as caught:
+        search(connected(deployment, function), **asked)
 
-
-class _EmptyIndex:
-    def call(self, *_: object, **__: object) -> dict[str, Any]:
-        return {"hits": {"hits": []}}
+    assert str(caught.value.message).startswith(message)
+    assert function.asked == []
 
 
-def test_query_is_embedded_in_its_role(deployment: Deployment) -> None:
-    """R17 R48: with the prefix, the fields and the format of the target's queries."""
-    secrets = deployment.client("secretsmanager")
-    secret = secrets.create_secret(Name="key", SecretString="the key")["ARN"]
-    with ScriptedServer() as server:
-        server.answers = [
-            Answer(
-                body=json.dumps({"data": [{"embedding": [0.5, -1]}]}).encode(),
-                headers={"content-type": "application/json"},
-            )
-        ]
-        target = make_target(
-            provider="compatible",
-            base_url=server.url,
-            dimensions=2,
-            encoding_format="none",
-            query_prefix="query: ",
-            query_extra_body={"input_type": "query"},
-            document_extra_body={"input_type": "document"},
-        ).model_dump_json()
-        outputs = {"TargetDefaultSettings": target, "TargetDefaultApiKeySecretArn": secret}
-        known = replace(deployment, outputs=deployment.outputs | outputs)
-        vars(known)["index"] = _EmptyIndex()
+@pytest.mark.parametrize(("status", "kind"), [(400, UsageError), (503, CommandError)])
+def test_refusal_of_the_function_is_shown(
+    deployment: Deployment, status: int, kind: type[CommandError]
+) -> None:
+    """R48: a wrong question is wrong use, a failing index is a failure."""
+    function = Function({"error": {"status": status, "message": "because"}})
 
-        assert find(known, "a bird") == []
+    with pytest.raises(CommandError, match="the search failed: because") as caught:
+        search(connected(deployment, function), "a bird")
 
-    assert json.loads(server.asked[0].body) == {
-        "model": "text-embedding-3-small",
-        "input": ["query: a bird"],
-        "input_type": "query",
-    }
+    assert type(caught.value) is kind
 
 
 def test_hit_is_one_short_line() -> None:
-    """R48: whatever the text looks like."""
+    """R48: whatever the text looks like; with its metadata."""
     text = "two\nlines " + 200 * "x"
-    hit = FoundDocument(source="articles", document="a", score=0.91234, text=text, metadata={})
+    hit = FoundDocument(
+        source="articles", document="a", score=0.91234, text=text, metadata={"year": 2026}
+    )
 
-    [_, line] = as_text(Found(documents=(hit,))).splitlines()
+    [_, line, more] = as_text(Found(documents=(hit,), next="abc")).splitlines()
 
     score, document, *rest = line.split(maxsplit=2)
     assert (score, document) == ("0.912", "a")
-    assert rest[0].startswith("two lines xxx")
-    assert rest[0].endswith("...")
-    assert len(rest[0]) == SHOWN_CHARACTERS
+    passage, _, metadata = rest[0].rpartition("  ")
+    assert passage.startswith("two lines xxx")
+    assert passage.strip().endswith("...")
+    assert len(passage.strip()) == SHOWN_CHARACTERS
+    assert metadata == "year=2026"
+    assert more == "more: --cursor abc"
 
 
-def test_nothing_found_is_said() -> None:
+def test_nothing_found_is_said_and_why() -> None:
     """R48: an empty answer is an answer."""
     assert as_text(Found(documents=())) == "nothing found"
-
-
-def test_query_of_bedrock_needs_no_secret(deployment: Deployment) -> None:
-    """R17 R48: IAM instead of a key, and the role of a query."""
-    with ScriptedServer() as server:
-        server.answers = [
-            Answer(
-                body=json.dumps({"embeddings": {"float": [[0.5] * 256]}}).encode(),
-                headers={"content-type": "application/json"},
-            )
-        ]
-        target = make_target(
-            provider="bedrock", model="cohere.embed-v4:0", dimensions=256, base_url=server.url
-        ).model_dump_json()
-        known = replace(deployment, outputs=deployment.outputs | {"TargetDefaultSettings": target})
-        vars(known)["index"] = _EmptyIndex()
-
-        assert find(known, "a bird") == []
-
-    sent = json.loads(server.asked[0].body)
-    assert (sent["texts"], sent["input_type"]) == (["a bird"], "search_query")
+    notes = ("by text alone: the provider's breaker is open",)
+    assert as_text(Found(documents=(), notes=notes)).splitlines() == [*notes, "nothing found"]
