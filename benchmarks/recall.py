@@ -231,12 +231,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--documents", type=int, default=10_000)
     parser.add_argument("--chunks", type=int, default=5, help="of each document")
     parser.add_argument("--queries", type=int, default=200)
+    known = get_args(VectorCompression)
+    parser.add_argument("--only", choices=known, help="one compression; left out: each")
     options = parser.parse_args(arguments)
     given = make_collection(options.documents, options.chunks, options.queries)
     with _opensearch() as http:
         print(f"{options.documents * options.chunks:,} vectors of {DIMENSIONS} dimensions")
         print(HEADER)
-        for compression in get_args(VectorCompression):
+        for compression in [options.only] if options.only else known:
             print(measure(http, compression, given).line(), flush=True)
     return 0
 
