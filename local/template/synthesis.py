@@ -19,7 +19,7 @@ INPUTS = (
     "functions/adapters/openai_limits.py",
     "local/template",
 )
-TIMEOUT_SECONDS = 120
+TIMEOUT_SECONDS = 300
 KEPT = 5
 
 

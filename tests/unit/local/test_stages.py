@@ -28,10 +28,7 @@ def test_every_stage_can_be_run_on_one_machine(name: str) -> None:
     assert {name: source.key for name, source in parsed.sources.items()} == {
         name: source["key"] for name, source in given["sources"].items()
     }
-    assert all(
-        (found.base_url or "").endswith(".invalid/v1") or found.provider == "azure"
-        for found in parsed.targets.values()
-    )
+    assert all(".invalid" in (found.base_url or "") for found in parsed.targets.values())
     assert all(found.api_key_secret_arn is None for found in parsed.targets.values())
     assert parsed.opensearch.domain is None
     assert parsed.enabled
@@ -67,6 +64,8 @@ def test_what_is_not_as_deployed_is_said_in_a_line_each() -> None:
         " 384 dimensions, at most 200 tokens a chunk, no key",
         "target large: azure text-embedding-3-large is all-MiniLM-L6-v2 here, on this machine:"
         " 384 dimensions, at most 200 tokens a chunk, no key",
+        "target bedrock: bedrock eu.cohere.embed-v4:0 is all-MiniLM-L6-v2 here, on this machine:"
+        " vectors made as long as the model's, at most 200 tokens a chunk, no key",
         "index: OpenSearch on this machine, not"
         " https://search-example-abcdefghijklmnopqrstuvwxyz.eu-west-1.es.amazonaws.com",
         "network: left out here, the functions are processes of this machine",
