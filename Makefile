@@ -1,13 +1,13 @@
 # A fresh machine needs Python 3.11+, make, git and a package index. The rest comes with `make setup`.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix build wheel synth diff deploy destroy bench mutants storm simulate docs transcript lock clean
+.PHONY: help setup demo test check fix build wheel synth diff deploy destroy bench bench-peers mutants storm simulate docs transcript pictures lock clean
 PY := .venv/bin/python
 CDK := $(PY) -m scripts.cdk
 ARGS ?=
 SEEDS ?= 1000
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
 setup: ## Install everything into the checkout, as locked (PYTHON=... names another Python)
 	@PYTHON="$(PYTHON)" sh scripts/setup.sh
@@ -50,6 +50,9 @@ destroy: setup ## Remove one stage (STAGE=dev) with your AWS credentials
 bench: setup ## Run the benchmarks, one file per question
 	@for file in benchmarks/[a-z]*.py; do $(PY) -m benchmarks.$$(basename $$file .py) $(ARGS) || exit 1; done
 
+bench-peers: setup ## Let other programs do the same work, kill all of them, compare (ARGS="pgai --kills 5")
+	@OPENBLAS_NUM_THREADS=1 $(PY) -m benchmarks.peers $(ARGS)
+
 mutants: setup ## Change the decisions one by one: each change fails a test or is in docs/mutants.toml
 	@OPENBLAS_NUM_THREADS=1 $(PY) -m scripts.mutants $(ARGS)
 
@@ -64,10 +67,13 @@ build/updates.stamp: docs/updates.md $(wildcard infrastructure/*.py infrastructu
 	@$(PY) -m scripts.updates_doc && mkdir -p build && touch $@
 
 docs: setup build/updates.stamp ## Write the pages that are made from code
-	@$(PY) -m scripts.settings_doc && $(PY) -m ops.commands_doc && $(PY) -m scripts.requirements_doc
+	@$(PY) -m scripts.settings_doc && $(PY) -m scripts.metrics_doc && $(PY) -m ops.commands_doc && $(PY) -m scripts.requirements_doc
 
-transcript: setup ## Run the demo and put what it prints into the README
+transcript: setup ## Run the demo, the first hour and the tutorial, and put what they print into their pages
 	@$(PY) -m scripts.transcript
+
+pictures: setup ## Take the pictures of docs/console.md, by the test that clicks through the console
+	@mkdir -p docs/pictures && PICTURES=docs/pictures $(PY) -m pytest tests/console/test_browser.py
 
 lock: setup ## Compile the locks from requirements/*.in (ARGS=--upgrade for the newest versions)
 	@$(PY) -m scripts.lock $(ARGS)

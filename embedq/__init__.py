@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from infrastructure.pipeline import EmbeddingPipeline
-    from ops.client import search, status, wait
+    from ops.client import embed, search, status, wait
 
-__all__ = ["EmbeddingPipeline", "search", "status", "wait"]
+__all__ = ["EmbeddingPipeline", "embed", "search", "status", "wait"]
 __version__ = "0.1.0"
 
 

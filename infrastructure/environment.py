@@ -7,7 +7,6 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from functions.core.names import METRICS_NAMESPACE
 from functions.core.settings import (
     BackfillSettings,
     BreakerFunctionSettings,
@@ -25,7 +24,7 @@ from infrastructure.config.budget import usd_per_million_tokens
 from infrastructure.config.source import SourceConfig
 from infrastructure.config.stage import StageConfig
 from infrastructure.config.target import TargetConfig
-from infrastructure.names import bus_name, index_name
+from infrastructure.names import bus_name, index_name, replaced_indexes
 
 Variables = dict[str, str]
 
@@ -54,9 +53,16 @@ class Environments:
             name: source_settings(name, source, table=made.tables[name])
             for name, source in config.sources.items()
         }
+        replaced = replaced_indexes(stage, config)
         self.targets = {
             name: target_settings(
-                name, target, index=index_name(stage, name, target), workers=config.workers_of(name)
+                name,
+                target,
+                index=index_name(stage, name, target),
+                reused_index=(
+                    replaced[index_name(stage, name, target)] if config.reuses_vectors(name) else ""
+                ),
+                workers=config.workers_of(name),
             )
             for name, target in config.targets.items()
         }
@@ -122,24 +128,26 @@ def source_settings(name: str, source: SourceConfig, *, table: str) -> SourceSet
     return SourceSettings.model_validate({**_shared(source, SourceSettings), **own})
 
 
-def target_settings(name: str, target: TargetConfig, *, index: str, workers: int) -> TargetSettings:
+def target_settings(
+    name: str, target: TargetConfig, *, index: str, workers: int, reused_index: str = ""
+) -> TargetSettings:
     """Derive what the functions read of a target."""
     own: dict[str, Any] = {
         "name": name,
         "dimensions": target.vector_dimensions,
         "index": index,
+        "reused_index": reused_index,
         "workers": workers,
     }
-    if target.budget is not None:
+    if usd_per_million_tokens(target) is not None:
         own["usd_per_million_tokens"] = usd_per_million_tokens(target)
     return TargetSettings.model_validate({**_shared(target, TargetSettings), **own})
 
 
 def telemetry_environment(function: str, *, stage: str, log_level: str) -> Variables:
-    """Name the service, the metric namespace and the stage that Powertools puts on its output."""
+    """Name the service and the stage that log lines and metrics have."""
     return {
         "POWERTOOLS_SERVICE_NAME": function,
-        "POWERTOOLS_METRICS_NAMESPACE": METRICS_NAMESPACE,
         "LOG_LEVEL": log_level,
         "STAGE": stage,
     }

@@ -9,7 +9,13 @@ from typing import Any
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 
-from functions.core.names import CONTROL_PREFIX, EVENT_SOURCE, first_index, read_alias
+from functions.core.names import (
+    CONTROL_PREFIX,
+    EVENT_SOURCE,
+    first_index,
+    read_alias,
+    tenant_item,
+)
 from infrastructure.api_key import ApiKey
 from infrastructure.bedrock import model_arns
 from infrastructure.encryption import via
@@ -60,6 +66,7 @@ READ_AND_WRITE_ENTRIES = ("es:ESHttpPost",)
 ASK_INDEX = ("es:ESHttpPost",)
 READ_INDEX = ("es:ESHttpGet",)
 CHANGE_INDEX = ("es:ESHttpPut",)
+MOVE_ALIASES = ("es:ESHttpPost",)
 PUT_EVENTS = ("events:PutEvents",)
 # https://docs.aws.amazon.com/lambda/latest/dg/lambda-api-permissions-ref.html
 SWITCH_MAPPINGS = ("lambda:GetEventSourceMapping", "lambda:UpdateEventSourceMapping")
@@ -100,12 +107,16 @@ def _grant_embed(target: str, parts: Parts) -> None:
     allow(role, READ_ITEMS, [table.arn for table in tables])
     allow(role, SWAP_ROWS, [ledger], only=rows_of(target))
     allow(role, READ_AND_CHANGE_ITEM, [ledger], only=control_items(target))
+    if (budget := parts.config.targets[target].budget) and budget.tenant_tokens_per_day:
+        allow(role, READ_AND_CHANGE_ITEM, [ledger], only=tenant_items(target))
     allow(role, PUT_EVENTS, _buses(parts), only=OWN_EVENTS)
     allow(role, DECRYPT, _keys(*tables), only=via(role, "dynamodb"))
     allow_provider(role, target, parts)
     allow(role, LIST_BUCKET, [stores.stash.bucket.bucket_arn])
     allow(role, READ_AND_WRITE_OBJECTS, [stores.stash.objects_arn])
     allow(role, READ_AND_WRITE_ENTRIES, _entries(parts, target))
+    if reused := parts.settings.targets[target].reused_index:
+        allow(role, ASK_INDEX, stores.index.paths(f"{reused}/_mget"))
 
 
 def allow_provider(role: iam.Role, target: str, parts: Parts) -> None:
@@ -137,10 +148,14 @@ def _grant_index_setup(parts: Parts) -> None:
         known = index.paths(f"{target.index}/_mapping", f"{target.index}/_settings")
         allow(index.setup.role, READ_INDEX, known)
         read, name = read_alias(target.index), first_index(target.index)
-        allow(index.setup.role, READ_INDEX, index.paths(f"{read}/_alias"))
+        aliases = index.paths(f"{read}/_alias", f"{target.index}/_alias")
+        allow(index.setup.role, READ_INDEX, aliases)
         # A new index stands behind its aliases, under the name of the first one and a number.
         made = index.paths(name, f"{name}/_alias/{read}")
         allow(index.setup.role, CHANGE_INDEX, [*known, *made])
+    if any(target.replaces for target in parts.settings.targets.values()):
+        # One request for both indexes, whose path names neither: only as long as it is needed.
+        allow(index.setup.role, MOVE_ALIASES, index.paths("_aliases"))
 
 
 def _grant_sweep(parts: Parts) -> None:
@@ -249,6 +264,15 @@ def control_items(*targets: str) -> dict[str, dict[str, Any]]:
     """
     keys = [f"{CONTROL_PREFIX}/{target}" for target in targets]
     return {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": keys}}
+
+
+def tenant_items(target: str) -> dict[str, dict[str, Any]]:
+    """Limit a grant on the ledger to what the tenants of a target have spent."""
+    return {
+        "ForAllValues:StringLike": {
+            "dynamodb:LeadingKeys": [f"{CONTROL_PREFIX}/{tenant_item(target, '*')}"]
+        }
+    }
 
 
 def rows_of(target: str) -> dict[str, dict[str, Any]]:

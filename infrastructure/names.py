@@ -42,6 +42,18 @@ def index_name(stage: str, target: str, config: TargetConfig) -> str:
     return config.index or f"{stack_name(stage)}-{target}"
 
 
+def replaced_indexes(stage: str, config: StageConfig) -> dict[str, str]:
+    """Name the index of each target, with that of the target which it replaces, or nothing."""
+    return {
+        index_name(stage, name, target): index_name(
+            stage, target.replaces, config.targets[target.replaces]
+        )
+        if target.replaces
+        else ""
+        for name, target in config.targets.items()
+    }
+
+
 def bus_name(config: StageConfig) -> str:
     """Name the bus that completion events go to; empty: they are not sent."""
     return "default" if config.completion_events else ""

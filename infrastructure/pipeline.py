@@ -27,7 +27,10 @@ from infrastructure.grants import grant_all
 from infrastructure.lanes import Lanes
 from infrastructure.ledger import Ledger
 from infrastructure.monitoring.alarms import Alarms
+from infrastructure.monitoring.dashboard import Dashboard
 from infrastructure.monitoring.health import watch_health
+from infrastructure.monitoring.parts import watch_parts
+from infrastructure.monitoring.queries import save_queries
 from infrastructure.monitoring.topics import AlarmTopics
 from infrastructure.names import embed_role, pascal
 from infrastructure.outputs import write_outputs
@@ -83,9 +86,15 @@ class EmbeddingPipeline(Construct):
         grant_all(self.parts)
         topics = AlarmTopics(self, "Topics", config=config, given=given.topics)
         _warn_without_addressee(self, stage, config, topics)
-        alarms = Alarms(self, "Alarms", topics=topics)
-        alarms.watch(self.parts)
-        watch_health(alarms, stage, config)
+        alarms = Alarms(
+            self,
+            "Alarms",
+            topics=topics,
+            runbook=config.alarms.runbook,
+            watches=[*watch_parts(self.parts), *watch_health(stage, config)],
+        )
+        Dashboard(self, "Dashboard", parts=self.parts, alarms=alarms)
+        save_queries(Construct(self, "Queries"), self.parts)
         write_outputs(self, self.parts, topics)
 
     def _stores(
@@ -162,6 +171,8 @@ class EmbeddingPipeline(Construct):
             # New settings reach embed only once the index is there and fits them: a refused model
             # would otherwise write its vectors until the rollback.
             embed.function.node.add_dependency(stores.index.indexes[name])
+            # Nor does a write leave a target out whose removal is refused.
+            enqueue.function.node.add_dependency(stores.index.indexes[name])
         mappings = {
             name: stores.lanes[name].feed(
                 embed, enabled=config.enabled, after=stores.index.indexes[name]

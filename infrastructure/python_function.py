@@ -40,7 +40,7 @@ class PythonFunction(Construct):
         super().__init__(scope, id_)
         self.spec = spec
         key = own_key(self, config)
-        logs_ = logs.LogGroup(
+        logs_ = self.log_group = logs.LogGroup(
             self, "Logs", removal_policy=removal_policy(config), encryption_key=key
         )
         set_retention(logs_, config)

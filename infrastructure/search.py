@@ -1,5 +1,6 @@
 """Where the entries go: a domain or an endpoint, and an index that exists before any task."""
 
+import json
 from collections.abc import Mapping
 
 from aws_cdk import CfnDeletionPolicy, CfnUpdatePolicy, CustomResource, Duration, Stack
@@ -14,7 +15,7 @@ from infrastructure.config.opensearch import DomainConfig
 from infrastructure.config.stage import StageConfig
 from infrastructure.encryption import own_key
 from infrastructure.function_table import FUNCTIONS
-from infrastructure.names import index_name, pascal, stack_name
+from infrastructure.names import index_name, pascal, replaced_indexes, stack_name
 from infrastructure.network import Network, network_of
 from infrastructure.python_function import PythonFunction
 from infrastructure.removal import removal_policy, set_retention
@@ -142,6 +143,7 @@ class VectorIndex(Construct):
         super().__init__(scope, id_)
         self._stage = stage
         self._config = config
+        self._replaced = replaced_indexes(stage, config)
         self.endpoint = config.opensearch.endpoint or ""
         # None: an endpoint outside AWS, where IAM grants nothing.
         self._domain_arn = config.opensearch.domain_arn
@@ -163,7 +165,11 @@ class VectorIndex(Construct):
             stage=stage,
             config=config,
             code=code,
-            environment={"INDEX_ENDPOINT": self.endpoint, "LEDGER_TABLE": ledger_table},
+            environment={
+                "INDEX_ENDPOINT": self.endpoint,
+                "LEDGER_TABLE": ledger_table,
+                "INDEXES": json.dumps(self._replaced, separators=(",", ":")),
+            },
             role="index-setup",
         )
         self.indexes = {target: self._index(target) for target in config.targets}
@@ -177,6 +183,7 @@ class VectorIndex(Construct):
         replicas = target.replicas
         if replicas is None:
             replicas = self._config.opensearch.default_replicas
+        name = index_name(self._stage, target_name, target)
         index = CustomResource(
             self,
             pascal(target_name, "index"),
@@ -191,7 +198,7 @@ class VectorIndex(Construct):
                 "Target": target_name,
                 # Another place lacks the index: without a changed property it is not made there.
                 "Endpoint": self.endpoint,
-                "Index": index_name(self._stage, target_name, target),
+                "Index": name,
                 "Model": target.model,
                 "Dimensions": target.vector_dimensions,
                 "Metadata": self._config.metadata_of(target_name),
@@ -199,7 +206,8 @@ class VectorIndex(Construct):
                 "Replicas": replicas,
                 "Compression": target.compression,
                 # An index of an earlier version lacks it: a new property calls the function.
-                "ReadAlias": read_alias(index_name(self._stage, target_name, target)),
+                "ReadAlias": read_alias(name),
+                **self._migration(name),
             },
         )
         if self._network is not None:
@@ -207,3 +215,12 @@ class VectorIndex(Construct):
             # as long as the index is.
             index.node.add_dependency(self._network)
         return index
+
+    def _migration(self, index: str) -> dict[str, str]:
+        """Name the alias that two targets share while one replaces the other.
+
+        A deployment that takes one of them away changes this property of the one that stays: the
+        function is called, and refuses if the alias leads to the other.
+        """
+        both = [pair for pair in self._replaced.items() if pair[1] and index in pair]
+        return {"SharedAlias": read_alias(both[0][1])} if both else {}

@@ -4,26 +4,29 @@ Light to import: the stack itself runs in a process of its own, `local.daemon`.
 """
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from local.engines.ports import FILE as PORTS
 from local.engines.records import find_running, stop_running
 from local.files import private_folder
 from local.stages import CHECKOUT, STANDARD, ChosenStage
 
 # Holds one folder for each stack.
-FOLDER = CHECKOUT / ".local"
-# Emptied by each demo, so that every one shows the same.
-DEMO_FOLDER = FOLDER / "demo"
+FOLDER = Path(os.environ.get("EMBEDQ_FOLDER") or CHECKOUT / ".local")
+# Emptied by each demo that does not keep its stack.
+DEMO = "demo"
 # Held while a stack is started.
-LOCK = FOLDER / "up.lock"
+LOCK = "up.lock"
 ENGINES = "engines"
 STATE = "stack.json"
 LOG = "up.log"
@@ -51,6 +54,25 @@ def folder_of(stage: ChosenStage, vectors: str) -> Path:
     """Return the folder of a stage's stack; an index holds vectors of one model only."""
     name = "standard" if stage.is_standard else f"stage-{stage.name}"
     return FOLDER / (name if vectors == "minilm" else f"{name}.{vectors}")
+
+
+def demo_folder() -> Path:
+    """Return the folder of a demo whose stack ends with it."""
+    return FOLDER / DEMO
+
+
+def has_documents(folder: Path) -> bool:
+    """Return whether a stack was ever started on a folder."""
+    return (folder / ENGINES).is_dir()
+
+
+def empty(folder: Path) -> None:
+    """Remove all that a stack that does not run has kept, but its ports."""
+    for path in folder.glob("*"):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.name != PORTS:
+            path.unlink()
 
 
 def folders() -> list[Path]:
@@ -82,13 +104,16 @@ def up(
     stage: ChosenStage = STANDARD,
     vectors: str = "minilm",
     short_lived: bool = False,
+    port: int | None = None,
 ) -> Running:
     """Start the stack and wait until it is ready; a stack that runs is found.
 
     A short-lived one starts faster, and is slower under load.
     """
     with _one_at_a_time(say):
-        return find(folder) or _start(say, folder, stage, vectors, short_lived=short_lived)
+        options = ["--short-lived"] if short_lived else []
+        options += [] if port is None else ["--port", str(port)]
+        return find(folder) or _start(say, folder, stage, vectors, options)
 
 
 def down(folder: Path) -> bool:
@@ -100,7 +125,7 @@ def down(folder: Path) -> bool:
 def is_starting() -> bool:
     """Return True while a stack of this checkout is being started."""
     try:
-        with FileLock(LOCK, blocking=False):
+        with FileLock(FOLDER / LOCK, blocking=False):
             return False
     except Timeout:
         return True
@@ -109,10 +134,10 @@ def is_starting() -> bool:
 @contextmanager
 def _one_at_a_time(say: Callable[[str], None]) -> Iterator[None]:
     """Wait until no other process starts a stack of this checkout."""
-    private_folder(LOCK.parent)
+    private_folder(FOLDER)
     if is_starting():
         say("another `embedq up` is starting a stack: waiting for it")
-    with FileLock(LOCK):
+    with FileLock(FOLDER / LOCK):
         yield
 
 
@@ -121,8 +146,7 @@ def _start(
     folder: Path,
     stage: ChosenStage,
     vectors: str,
-    *,
-    short_lived: bool,
+    options: Sequence[str],
 ) -> Running:
     private_folder(folder)
     (folder / STATE).unlink(missing_ok=True)
@@ -132,8 +156,7 @@ def _start(
         process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "local.daemon", str(folder), vectors),
-                *(str(stage.file), stage.name),
-                *(["--short-lived"] if short_lived else []),
+                *(str(stage.file), stage.name, *options),
             ],
             cwd=CHECKOUT,
             stdin=subprocess.DEVNULL,

@@ -1,11 +1,17 @@
-"""Open documents whose messages are gone: their tasks are sent again from the ledger."""
+"""What queues in memory lose with a restart is brought back from the ledger."""
 
 import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from functions.core.ledger_row import Group
+from functions.core.batches import batches
+from functions.core.ledger_row import Group, LedgerRow
 from functions.core.ports import Ledger, TaskQueue
-from functions.sweep.requeue import Requeue
+from functions.sweep.requeue import ROUND_ROWS, Requeue
 from local.memory.runtime import MemoryTelemetry
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
 
 
 def send_open_again(ledger: Ledger, queue: TaskQueue) -> tuple[int, int]:
@@ -13,3 +19,38 @@ def send_open_again(ledger: Ledger, queue: TaskQueue) -> tuple[int, int]:
     step = Requeue(ledger, queue, MemoryTelemetry(), lambda: time.time_ns() // 1_000_000)
     keys = [row.row_key for row in ledger.listed([Group.OPEN, Group.PARKED])]
     return step.requeue(keys), len(keys)
+
+
+def bring_dead_letters_back(
+    ledger: Ledger, queue: TaskQueue, sqs: "SQSClient", lanes: Mapping[str, Mapping[str, str]]
+) -> int:
+    """Make a dead letter of every document that was given up; return how many.
+
+    `lanes` has the URLs of each target's lanes.
+    Only while nothing reads the lanes, and they are empty: each task goes through its own lane, and
+    SQS moves it, so that the dead letter knows where it came from, as the move task needs it.
+    """
+    count = 0
+    for rows in batches(list(_given_up(ledger)), ROUND_ROWS):
+        tasks = [row.task for row in rows]
+        count += len(tasks) - len(queue.send(tasks))
+    for url in [url for urls in lanes.values() for url in urls.values()]:
+        while _has_messages(sqs, url):
+            # Visible again at once, until SQS has given it out too often.
+            sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=0)
+    return count
+
+
+def _given_up(ledger: Ledger) -> Iterator[LedgerRow]:
+    for keys in batches([row.row_key for row in ledger.listed([Group.FAILED])], ROUND_ROWS):
+        rows = ledger.read(keys).values()
+        yield from (row for row in rows if row.status.is_failed)
+
+
+def _has_messages(sqs: "SQSClient", url: str) -> bool:
+    """Look for hidden messages too: one that was just given out is hidden for a moment."""
+    found = sqs.get_queue_attributes(
+        QueueUrl=url,
+        AttributeNames=["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"],
+    )
+    return any(int(count) for count in found["Attributes"].values())

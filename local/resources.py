@@ -11,6 +11,7 @@ from functions.adapters.opensearch_admin import OpenSearchAdmin
 from functions.adapters.opensearch_http import OpenSearchHttp
 from functions.index_setup.ensure import ensure_index
 from functions.index_setup.handler import Request as IndexRequest
+from functions.index_setup.migration import check_end
 from local.aws_client import local_client
 from local.specs import QueueSpec, StackSpec, TableSpec
 from local.template.references import Site, unknown_stream_arn
@@ -52,7 +53,10 @@ def create_indexes(stack: StackSpec, index_url: str) -> dict[str, str]:
     """Do what the custom resources ask for; return what was done for each index."""
     admin = OpenSearchAdmin(OpenSearchHttp(index_url, credentials=None, region=""))
     specs = [IndexRequest.model_validate(found).spec for found in stack.custom_resources]
-    return {spec.alias: ensure_index(spec, admin) for spec in specs}
+    done = {spec.alias: ensure_index(spec, admin) for spec in specs}
+    for spec in specs:
+        check_end(spec, admin, dict.fromkeys(done, ""), spec.read_alias)
+    return done
 
 
 def _create_tables(stack: StackSpec, site: Site) -> dict[str, str]:

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from local.watch.alarms import Alarm, Composite
+
 
 @dataclass(frozen=True)
 class FunctionSpec:
@@ -17,6 +19,7 @@ class FunctionSpec:
     timeout_seconds: int
     memory_mb: int
     reserved_concurrency: int | None = None
+    log_group: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,12 @@ class ScheduleSpec:
     payload: str  # the event, as JSON text
     enabled: bool
 
+    @property
+    def expression(self) -> str:
+        """Write the rate as EventBridge does."""
+        minutes = max(1, self.every_seconds // 60)
+        return f"rate({minutes} minute{'s' if minutes > 1 else ''})"
+
 
 @dataclass(frozen=True)
 class QueueSpec:
@@ -81,6 +90,15 @@ class TableSpec:
 
 
 @dataclass(frozen=True)
+class ResourceSpec:
+    """A resource of the template that is there on this machine."""
+
+    logical_id: str
+    kind: str  # AWS::SQS::Queue and the like
+    physical_id: str
+
+
+@dataclass(frozen=True)
 class StackSpec:
     """The whole template, in the words of one-machine mode."""
 
@@ -95,4 +113,6 @@ class StackSpec:
     schedules: Sequence[ScheduleSpec] = ()
     custom_resources: Sequence[Mapping[str, Any]] = field(default_factory=list)
     outputs: Mapping[str, str] = field(default_factory=dict)
+    resources: Sequence[ResourceSpec] = ()
+    alarms: Sequence[Alarm | Composite] = ()
     ignored: Mapping[str, int] = field(default_factory=dict)  # resource type -> how many

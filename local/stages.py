@@ -1,5 +1,7 @@
 """Which stage a stack on this machine runs: one of cdk.json, or embedq's own standard one."""
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,3 +53,15 @@ STANDARD = ChosenStage(Path(__file__).with_name("standard_stage.json"), "local")
 def own_stage(name: str) -> ChosenStage:
     """Choose a stage of this checkout's cdk.json, by its name."""
     return ChosenStage(CHECKOUT / "cdk.json", name)
+
+
+def with_successor(file: Path, name: str, changed: Mapping[str, Any]) -> ChosenStage:
+    """Write the standard stage with a second target, which replaces the first one."""
+    context = json.loads(json.dumps(STANDARD.context()))
+    stage = context["stages"][STANDARD.name]
+    [first] = stage["targets"]
+    for source in stage["sources"].values():
+        source["targets"] = [first, name]
+    stage["targets"][name] = {**stage["targets"][first], "replaces": first, **changed}
+    file.write_text(json.dumps({"context": context}))
+    return ChosenStage(file, STANDARD.name)

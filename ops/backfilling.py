@@ -51,12 +51,14 @@ def backfill(
     wait: bool = False,
 ) -> Proposal[JobStatus]:
     """Send items that exist already to the index; a function of the stack does the work."""
-    from ops.estimate import estimate
+    from ops.estimate import estimate, within_budget
     from ops.verification import comparison
 
-    pair = _pair(deployment, source, target)
+    pair = only_pair(deployment, source, target)
     say("reading a sample of the table")
+    control = deployment.control.read(pair.target.name)
     found = estimate(comparison(deployment, pair), Only(only))
+    found = within_budget(found, pair.target, control)
     doing = f"backfill {described(pair, Only(only), found)}"
 
     def act() -> JobStatus:
@@ -76,8 +78,17 @@ def described(pair: "Pair", only: Only, found: Estimate) -> str:
     )
     return (
         f"{pair.source.name} into {pair.target.name}, {only}: about {found.documents:,} of"
-        f" {found.items:,} items, {found.tokens:,} tokens{paid}; {lasts}"
+        f" {found.items:,} items, {found.tokens:,} tokens{paid}; {lasts}{_budget(found)}"
     )
+
+
+def _budget(found: Estimate) -> str:
+    if found.budget_tokens is None:
+        return ""
+    if found.budget_days == 0:
+        return "; its budget pays for all of it today"
+    lasts = "10 years" if found.budget_days is None else f"{found.budget_days:,} more days"
+    return f"; its budget leaves bulk {found.budget_tokens:,} tokens now, and makes it last {lasts}"
 
 
 def start(
@@ -104,7 +115,8 @@ def start(
     return job
 
 
-def _pair(deployment: "Deployment", source: str | None, target: str | None) -> "Pair":
+def only_pair(deployment: "Deployment", source: str | None, target: str | None) -> "Pair":
+    """Return the source and the target that a command is about."""
     from ops.verification import pairs
 
     found = pairs(deployment, source, target)

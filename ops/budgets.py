@@ -144,7 +144,7 @@ def _raise(deployment: "Deployment", target: str, wanted: Raised) -> RaisedBudge
 
 def _check_caps(target: "TargetSettings", tokens: int | None, usd: float | None) -> None:
     budget = target.budget
-    if budget is None:
+    if budget is None or not budget.limits_target:
         raise UsageError(f"target {target.name} has no budget: {NO_BUDGET}")
     if tokens is None and usd is None:
         raise UsageError("name the new cap: --tokens, --usd or both")

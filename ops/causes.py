@@ -25,6 +25,7 @@ REMEDIES = {
     FailureKind.NO_TIME: "make the document smaller, or raise the timeout of embed, then requeue",
     FailureKind.RESOURCE: "make the document smaller, or give embed more memory, then requeue",
     FailureKind.BUDGET: "see `embedq budget`, and raise it or wait: they are sent again then",
+    FailureKind.TENANT_BUDGET: "raise tenant_tokens_per_day, or wait: they are sent again then",
     FailureKind.PAUSED: "see `embedq breakers`, and requeue when the target works again",
     FailureKind.UNKNOWN: "look at `embedq timeline` and the logs, report the defect, then requeue",
 }

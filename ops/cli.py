@@ -11,17 +11,22 @@ from ops import (
     actions,
     backfilling,
     breakers,
+    breaking,
     budgets,
     dead_changes,
     dead_export,
     dead_letters,
+    dead_moves,
     documents,
     embedding,
+    evaluation,
     forgetting,
     health,
     jobs,
     lanes,
     logs,
+    migrating,
+    planning,
     recovery,
     searching,
     smoke,
@@ -32,7 +37,8 @@ from ops import (
     verification,
     waiting,
 )
-from ops.frame import Noun, Root
+from ops.console import command as console
+from ops.frame import HELP_OPTIONS, Noun, Root
 from ops.output import FAILED, INTERRUPTED, OK, WRONG_USE, Answer
 
 NAME = "embedq"
@@ -45,6 +51,8 @@ NOT_HERE = (
 SHELL = Noun("Shell")
 NOUNS = (
     stack.NOUN,
+    breaking.NOUN,
+    breaking.POISON,
     logs.NOUN,
     documents.NOUN,
     waiting.NOUN,
@@ -52,9 +60,11 @@ NOUNS = (
     embedding.NOUN,
     backfilling.NOUN,
     searching.NOUN,
+    evaluation.NOUN,
     statistics.NOUN,
     lanes.NOUN,
     health.NOUN,
+    console.NOUN,
     stuck.NOUN,
     actions.NOUN,
     verification.NOUN,
@@ -63,9 +73,12 @@ NOUNS = (
     dead_letters.NOUN,
     dead_export.NOUN,
     dead_changes.NOUN,
+    dead_moves.NOUN,
     breakers.NOUN,
     budgets.NOUN,
     jobs.NOUN,
+    migrating.NOUN,
+    planning.NOUN,
     forgetting.NOUN,
     SHELL,
 )
@@ -112,7 +125,7 @@ def command_line() -> Root:
         help="Make every write to a DynamoDB table searchable in OpenSearch.",
         epilog=EPILOG,
         examples=["up", """put '{"id": "a", "title": "Hello", "body": "World"}'""", "stats"],
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        context_settings={"help_option_names": HELP_OPTIONS, "max_content_width": 100},
     )
     return click.version_option(__version__, prog_name=NAME, message="%(prog)s %(version)s")(root)
 
@@ -122,23 +135,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(command_line().main(arguments, NAME, standalone_mode=False) or OK)
     except click.exceptions.NoArgsIsHelpError as asked:
-        click.echo(asked.message)
-        return OK
+        # Of a group it is the answer; a command could not do what it was asked for.
+        is_answer = isinstance(asked.ctx.command, click.Group)
+        click.echo(asked.message, err=not is_answer)
+        return OK if is_answer else WRONG_USE
     except click.ClickException as error:
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
-    except ModuleNotFoundError:
-        if ONE_MACHINE_MODE.is_dir():
-            raise
-        click.echo(f"{NAME}: {NOT_HERE}", err=True)
-        return WRONG_USE
     except Exception as error:
-        # Loaded only now, as it takes most of a second; an error of its clients has loaded it.
-        from ops.deployment import STACK_ERRORS
-
-        if not isinstance(error, STACK_ERRORS):
+        code, message = _in_words(error)
+        if not message:
             raise
-        click.echo(f"{NAME}: a call to the stack failed: {error}", err=True)
-        return FAILED
+        click.echo(f"{NAME}: {message}", err=True)
+        return code
+
+
+def _in_words(error: Exception) -> tuple[int, str]:
+    """Return the exit code and the sentence of what is no fault of the program, else none."""
+    if isinstance(error, ModuleNotFoundError):
+        return WRONG_USE, "" if ONE_MACHINE_MODE.is_dir() else NOT_HERE
+    if isinstance(error, OSError):
+        # A full disk, a file that may not be read: in the words of the system.
+        where = f": {error.filename}" if error.filename else ""
+        return FAILED, f"{error.strerror or error}{where}"
+    # Loaded only now, as it takes most of a second; an error of its clients has loaded it.
+    from ops.deployment import STACK_ERRORS
+
+    is_known = isinstance(error, STACK_ERRORS)
+    return FAILED, f"a call to the stack failed: {error}" if is_known else ""

@@ -1,4 +1,4 @@
-"""embedq in a service: `from embedq import search, status, wait`.
+"""embedq in a service: `from embedq import search, wait, status, embed`.
 
 Each finds the stage by the outputs of its stack, once per process, with the credentials, the region
 and the endpoint (`AWS_ENDPOINT_URL`) of the environment: in AWS and at home alike.
@@ -16,6 +16,7 @@ from functions.core.settings import SourceSettings
 from ops import documents, searching
 from ops.deployment import Deployment, find_stage
 from ops.documents import DocumentStatus
+from ops.embedding import EmbeddedNow, embed_now, known_row
 from ops.output import UsageError
 from ops.waiting import NotFoundYetError, Waited, waiting
 
@@ -89,6 +90,25 @@ def wait(
         return waiting(deployment, origin, name, key, target=target).until_found(seconds)
     except NotFoundYetError as error:
         raise TimeoutError(error.message) from error
+
+
+def embed(
+    document: Key,
+    *,
+    source: str | None = None,
+    target: str | None = None,
+    stage: str | None = None,
+    seconds: float = 120.0,
+) -> EmbeddedNow:
+    """Embed one document now, in this process, past queues and functions.
+
+    Without a target, in the only one. Its `error` says why it failed; the sweep then goes on.
+    """
+    deployment = _deployment(stage)
+    origin, goal = deployment.pair(source, target)
+    key = _key(document, origin)
+    row = known_row(deployment, origin, goal, document_id(key, origin.key), key)
+    return embed_now(deployment, row, seconds)
 
 
 @cache

@@ -92,6 +92,17 @@ def export(deployment: "Deployment", *, file: Path | None = None, **chosen: Any)
     path = file or Path(f"dead-letters-{datetime.now(UTC):%Y%m%d-%H%M%S}.jsonl")
     if path.exists():
         raise UsageError(f"{path} exists: name another file with --file")
+    lines = exported(deployment, selection)
+    _write(path, lines)
+    return Export(
+        file=str(path),
+        documents=sum(line.row_key is not None for line in lines),
+        dead_letters=sum(len(line.dead_letters) for line in lines),
+    )
+
+
+def exported(deployment: "Deployment", selection: Selection) -> list[Exported]:
+    """Return the lines of an export."""
     rows = {row.row_key: row for row in selection.rows(deployment)}
     letters: dict[RowKey | None, list[DeadLetter]] = {}
     for target in [selection.target] if selection.target else deployment.targets:
@@ -103,12 +114,7 @@ def export(deployment: "Deployment", *, file: Path | None = None, **chosen: Any)
     if selection.is_everything:
         # Messages that embedq did not send, and those of documents that went on without them.
         lines += [_line(stack, [one]) for found in letters.values() for one in found]
-    _write(path, lines)
-    return Export(
-        file=str(path),
-        documents=len(rows),
-        dead_letters=sum(len(line.dead_letters) for line in lines),
-    )
+    return lines
 
 
 def read_export(file: Path, *, stack: str) -> list[Exported]:

@@ -140,7 +140,7 @@ def dead_list(deployment: "Deployment", **chosen: Any) -> DeadLetters:
 def causes(deployment: "Deployment", **chosen: Any) -> Causes:
     """Show why documents failed: how many, first and last, and what to do."""
     found = by_cause(Selection(**chosen).rows(deployment))
-    return Causes(causes=tuple(CauseLine(**_described(one)) for one in found))
+    return Causes(causes=tuple(CauseLine(**described(one)) for one in found))
 
 
 @NOUN.stack_command(
@@ -178,13 +178,14 @@ def _target(deployment: "Deployment", target: str, rows: Iterable[LedgerRow]) ->
         failed_documents=failed,
         incomplete_documents=len(mine) - failed,
         causes=tuple(
-            CauseDocuments(**_described(one), documents=tuple(map(_document, one.rows)))
+            CauseDocuments(**described(one), documents=tuple(map(failed_document, one.rows)))
             for one in by_cause(mine)
         ),
     )
 
 
-def _described(one: Documents) -> dict[str, Any]:
+def described(one: Documents) -> dict[str, Any]:
+    """Say what a cause is, how often it was seen and when, and what to do."""
     return {
         "cause": one.cause.id,
         "kind": one.cause.kind,
@@ -196,7 +197,8 @@ def _described(one: Documents) -> dict[str, Any]:
     }
 
 
-def _document(row: LedgerRow) -> FailedDocument:
+def failed_document(row: LedgerRow) -> FailedDocument:
+    """Describe a row for a list."""
     return FailedDocument(
         source=row.task.source,
         document=row.task.document_id,

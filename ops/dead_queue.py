@@ -45,6 +45,26 @@ class DeadLetter:
         return self.task.row_key if self.task else None
 
 
+@dataclass(frozen=True)
+class Move:
+    """How SQS moves the messages of a queue back."""
+
+    handle: str
+    moved: int
+    total: int
+
+    @property
+    def left(self) -> int:
+        return self.total - self.moved
+
+    def stop(self, sqs: Any) -> int:
+        """Let SQS stop; return how many messages it has moved."""
+        if not self.handle:
+            return self.moved
+        answer = sqs.cancel_message_move_task(TaskHandle=self.handle)
+        return int(answer["ApproximateNumberOfMessagesMoved"])
+
+
 Chosen = Callable[[Sequence[DeadLetter]], Collection[DeadLetter]]
 
 
@@ -87,8 +107,19 @@ def move_all(sqs: Any, url: str, *, rate: int | None) -> None:
 
 def is_moving(sqs: Any, url: str) -> bool:
     """Tell whether SQS moves messages of a queue just now."""
+    return move_of(sqs, url) is not None
+
+
+def move_of(sqs: Any, url: str) -> Move | None:
+    """Say how far SQS is with the messages of a queue; None if it moves none just now."""
     tasks = sqs.list_message_move_tasks(SourceArn=queue_arn(sqs, url), MaxResults=1)["Results"]
-    return any(task["Status"] in ("RUNNING", "CANCELLING") for task in tasks)
+    for task in tasks:
+        if task["Status"] in ("RUNNING", "CANCELLING"):
+            moved = task.get("ApproximateNumberOfMessagesMoved", 0)
+            total = task.get("ApproximateNumberOfMessagesToMove", moved)
+            # A move that ends already has no handle.
+            return Move(task.get("TaskHandle", ""), moved=moved, total=max(total, moved))
+    return None
 
 
 def queue_arn(sqs: Any, url: str) -> str:

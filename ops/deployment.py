@@ -21,7 +21,13 @@ from functions.core.failure import FailureError
 from functions.core.lane import lanes_of, queue_name
 from functions.core.ledger_row import Group
 from functions.core.ports import Listed
-from functions.core.settings import Ordering, SourceSettings, TargetSettings, deployed_pairs
+from functions.core.settings import (
+    Ordering,
+    SourceSettings,
+    TargetSettings,
+    deployed_pairs,
+    unnamed_target,
+)
 from infrastructure.config.address import LOOPBACK
 from infrastructure.names import pascal, stack_name
 from ops.index_questions import IndexThroughFunction
@@ -96,7 +102,16 @@ class Deployment:
         return _only(self.sources, name, "source")
 
     def target(self, name: str | None) -> TargetSettings:
-        return _only(self.targets, name, "target")
+        meant = unnamed_target(self.targets) if name is None else None
+        return meant or _only(self.targets, name, "target")
+
+    def pair(self, source: str | None, target: str | None) -> tuple[SourceSettings, TargetSettings]:
+        """Return a source and a target that it feeds, by their names where there are several."""
+        origin, goal = self.source(source), self.target(target)
+        if goal.name not in origin.targets:
+            feeds = ", ".join(origin.targets)
+            raise UsageError(f"source {origin.name} does not feed target {goal.name}, but {feeds}")
+        return origin, goal
 
     def key_types(self, table: str) -> dict[str, str]:
         """Return the type of each key attribute of a table: S, N or B."""
@@ -144,8 +159,12 @@ class Deployment:
 
     def mapping(self, output: str) -> dict[str, Any]:
         """Describe the event source mapping that an output names."""
-        client = self.client("lambda")
-        return dict(client.get_event_source_mapping(UUID=self.outputs[output]))
+        found = self.lambda_.get_event_source_mapping(UUID=self.outputs[output])
+        return dict(found)
+
+    @cached_property
+    def lambda_(self) -> Any:
+        return self.client("lambda")
 
     @cached_property
     def tasks(self) -> SqsTasks:
@@ -153,7 +172,7 @@ class Deployment:
 
     @cached_property
     def index(self) -> IndexCalls:
-        return IndexThroughFunction(self.client("lambda"), self.outputs["QueryFunction"])
+        return IndexThroughFunction(self.lambda_, self.outputs["QueryFunction"])
 
     def ask_index(
         self,

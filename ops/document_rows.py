@@ -30,10 +30,12 @@ def read_row(
     """Return the row of a document, or say why there may be none."""
     row = find_row(deployment, written, source=source, target=target)
     if row is None:
-        place = f"{deployment.target(target).name}/{deployment.source(source).name}/{written}"
+        place = f"{deployment.target(target).name}/{deployment.source(source).name}/"
+        if written.startswith(place):
+            raise UsageError(f"name the document alone: {written.removeprefix(place)!r}")
         raise UsageError(
-            f"the ledger has no row {place}: it was never written, or only a moment ago, it was"
-            " completed more than 30 days ago, or deleted more than a day ago"
+            f"the ledger has no row {place}{written}: it was never written, or only a moment ago,"
+            " it was completed more than 30 days ago, or deleted more than a day ago"
         )
     return row
 

@@ -16,6 +16,7 @@ from functions.core.identity import DocumentId
 from functions.core.lane import Lane
 from functions.core.ledger_row import LedgerRow
 from functions.core.ports import Message
+from functions.core.settings import SourceSettings, TargetSettings
 from functions.core.task import Task
 from functions.core.transitions import accept, leave_to_sweep, put_in_lane, requeue, start_over
 from ops.document_rows import find_row
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from ops.deployment import Deployment
 
 NOUN = Noun("Documents")
+# A document that others change so often is left to them.
+TRIES = 5
 # Nothing is before it: a change that the stream brings is newer.
 BEFORE_THE_STREAM = Position("", "")
 
@@ -101,32 +104,43 @@ def embed(
     It needs the rights of the function embed, and a way to the index. What fails is left to the
     sweep.
     """
-    origin, goal = deployment.source(source), deployment.target(target)
-    if goal.name not in origin.targets:
-        feeds = ", ".join(origin.targets)
-        raise UsageError(f"source {origin.name} does not feed target {goal.name}, but {feeds}")
+    origin, goal = deployment.pair(source, target)
     name, key = read_key(deployment, origin, document)
-    row = find_row(deployment, name, source=origin.name, target=goal.name)
-    if row is None and find_item(deployment, origin, key) is None:
-        raise UsageError(f"neither table {origin.table} nor the ledger has {document!r}")
+    row = known_row(deployment, origin, goal, name, key)
+    doing = f"embed {name} in target {goal.name}, in this process"
+    return Proposal(doing, 1, lambda: embed_now(deployment, row, seconds))
 
-    def act() -> EmbeddedNow:
-        first = row or _first_row(origin.name, goal.name, name, key)
-        ended = _work(deployment, first, seconds)
-        tokens = ended.indexed.tokens if ended.status.is_searchable else 0
-        error = None
-        if ended.status.is_open or ended.status.is_failed:
-            error = str(ended.outcome.reason or (ended.errors[-1].message if ended.errors else ""))
-        return EmbeddedNow(
-            row=ended.row_key,
-            status=ended.status,
-            version=ended.task.version,
-            tokens=tokens,
-            error=error if error is None else error or "it was not worked: see the lines above",
-            see=deployment.status_command(name, origin.name, goal.name),
-        )
 
-    return Proposal(f"embed {name} in target {goal.name}, in this process", 1, act)
+def known_row(
+    deployment: "Deployment",
+    source: SourceSettings,
+    target: TargetSettings,
+    document: DocumentId,
+    key: Mapping[str, Any],
+) -> LedgerRow:
+    """Return the row of a document, or its first one if only the table has it."""
+    row = find_row(deployment, document, source=source.name, target=target.name)
+    if row is None and find_item(deployment, source, key) is None:
+        raise UsageError(f"neither table {source.table} nor the ledger has {document!r}")
+    return row or _first_row(source.name, target.name, document, key)
+
+
+def embed_now(deployment: "Deployment", row: LedgerRow, seconds: float) -> EmbeddedNow:
+    """Embed the document of a row, and say how it ended."""
+    ended = _latest(deployment, row, time.monotonic() + seconds)
+    error = None
+    if ended.status.is_open or ended.status.is_failed:
+        error = str(ended.outcome.reason or (ended.errors[-1].message if ended.errors else ""))
+        error = error or "it was not worked: see the lines above"
+    task = ended.task
+    return EmbeddedNow(
+        row=ended.row_key,
+        status=ended.status,
+        version=task.version,
+        tokens=ended.indexed.tokens if ended.status.is_searchable else 0,
+        error=error,
+        see=deployment.status_command(task.document_id, task.source, task.target),
+    )
 
 
 def _first_row(source: str, target: str, document: DocumentId, key: Mapping[str, Any]) -> LedgerRow:
@@ -145,27 +159,42 @@ def _first_row(source: str, target: str, document: DocumentId, key: Mapping[str,
     return accept(change, None, target=target, lane=Lane.NORMAL, trace_id="", now_ms=now_ms)
 
 
-def _work(deployment: "Deployment", row: LedgerRow, seconds: int) -> LedgerRow:
-    """Take a version, work it as embed does, and return the row as it stands then."""
+def _latest(deployment: "Deployment", row: LedgerRow, deadline: float) -> LedgerRow:
+    """Work a document, and again where the stream brings the change that was just written."""
+    for _ in range(TRIES):
+        mine = _taken(deployment, row)
+        if mine is None:
+            row = deployment.ledger.read([row.row_key]).get(row.row_key, row)
+            continue
+        row = _work(deployment, mine, deadline)
+        if row.task.version == mine.task.version or not row.status.is_open:
+            return row
+    raise CommandError(f"{row.row_key} is changed by others just now: run it again")
+
+
+def _taken(deployment: "Deployment", row: LedgerRow) -> LedgerRow | None:
+    """Store a version of our own; None if another writer was first."""
     now_ms = time.time_ns() // 1_000_000
     lane = Lane.NORMAL if row.task.lane is Lane.DELETE else row.task.lane
     mine = requeue(put_in_lane(start_over(row), lane), now_ms=now_ms)
-    stored = deployment.ledger.write([mine]).stored.get(row.row_key)
-    if stored is None:
-        raise CommandError(f"{row.row_key} is changed by others just now: run it again")
+    return deployment.ledger.write([mine]).stored.get(row.row_key)
+
+
+def _work(deployment: "Deployment", mine: LedgerRow, deadline: float) -> LedgerRow:
+    """Work a version as embed does, and return the row as it stands then."""
     message = Message(
         message_id=f"embedq-{uuid4().hex}",
         receipt_handle="",
-        body=stored.task.to_json(),
-        queue=stored.task.queue,
+        body=mine.task.to_json(),
+        queue=mine.task.queue,
         receive_count=1,
-        sent_ms=now_ms,
+        sent_ms=time.time_ns() // 1_000_000,
     )
-    deadline = time.monotonic() + seconds
-    step = _step(deployment, stored.task.target)
+    step = _step(deployment, mine.task.target)
     step.process([message], seconds_left=lambda: deadline - time.monotonic())
-    ended = deployment.ledger.read([row.row_key])[row.row_key]
-    if ended.status.is_open and not ended.progress.parked:
+    ended = deployment.ledger.read([mine.row_key])[mine.row_key]
+    is_ours = ended.task.version == mine.task.version
+    if is_ours and ended.status.is_open and not ended.progress.parked:
         # No message will come again.
         late = leave_to_sweep(ended, now_ms=time.time_ns() // 1_000_000)
         deployment.ledger.write([late])

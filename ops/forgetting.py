@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from functions.core.names import CONTROL_PREFIX
+from functions.core.names import CONTROL_PREFIX, tenant_item
 from ops.frame import Noun
 from ops.output import Answer, UsageError, progress
 from ops.proposal import Proposal
@@ -108,8 +108,9 @@ def _is_of(item: Item, target: str | None, source: str | None) -> bool:
     key: str = item["row_key"]["S"]
     first, _, rest = key.partition("/")
     if first == CONTROL_PREFIX:
-        # The breakers of a target, which go with it; below it the sweep keeps its own items.
-        return source is None and rest == target
+        # The breakers of a target and what its tenants spent go with it; others are the sweep's.
+        is_of = rest == target or rest.startswith(tenant_item(target or "", ""))
+        return source is None and target is not None and is_of
     return target in (None, first) and source in (None, rest.partition("/")[0])
 
 

@@ -15,17 +15,18 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+HELP_OPTIONS = ["-h", "--help"]
 DOCUMENT = click.Argument(
     ["document"], help="The document's id; of a composite key PARTITION|SORT."
 )
 SOURCE = click.Option(["--source"], metavar="NAME", help="The source, if there are several.")
 TARGET = click.Option(["--target"], metavar="NAME", help="The target, if there are several.")
-_YES = click.Option(["--yes"], is_flag=True, help="Do not ask.")
+YES = click.Option(["--yes"], is_flag=True, help="Do not ask.")
 _DRY_RUN = click.Option(
     ["--dry-run"], is_flag=True, help="Say what would be done, and to how many documents."
 )
 _JSON = click.Option(["--json"], is_flag=True, help="Print the answer as JSON.")
-_PLACE = (
+PLACE = (
     click.Option(
         ["--stage"],
         metavar="NAME",
@@ -41,12 +42,23 @@ class Command(click.Command):
     """A command whose help begins with examples."""
 
     def __init__(
-        self, *, examples: Sequence[str], answers: Sequence[type[Answer]], **settings: Any
+        self,
+        *,
+        examples: Sequence[str],
+        answers: Sequence[type[Answer]],
+        proposes: Callable[..., Any] | None = None,
+        **settings: Any,
     ) -> None:
-        """`answers` are the types of what it prints; `--json` follows their schema."""
-        super().__init__(**settings)
+        """`answers` are the types of what it prints; `--json` follows their schema.
+
+        `proposes` is given a deployment and the values of the parameters, and changes nothing.
+        """
+        # Whoever types the name alone wants to know what comes behind it.
+        needs_more = any(param.required for param in settings["params"])
+        super().__init__(no_args_is_help=needs_more, **settings)
         self.examples = examples
         self.answers = answers
+        self.proposes = proposes
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write summary and examples before the usage and the options."""
@@ -94,7 +106,7 @@ class Noun:
             def connected(**values: Any) -> Any:
                 return function(_deployment(values), **values)
 
-            self._add(function, connected, (*params, *_PLACE), examples, name)
+            self._add(function, connected, (*params, *PLACE), examples, name)
             return function
 
         return register
@@ -129,8 +141,8 @@ class Noun:
                     deployment, named, proposal, reason=reason, dry_run=dry_run, yes=yes
                 )
 
-            own = (*params, _reason(needed=needs_reason), _DRY_RUN, *([_YES] if asks else []))
-            self._add(function, proposing, (*own, *_PLACE), examples, name)
+            own = (*params, _reason(needed=needs_reason), _DRY_RUN, *([YES] if asks else []))
+            self._add(function, proposing, (*own, *PLACE), examples, name, proposes=function)
             return function
 
         return register
@@ -142,6 +154,7 @@ class Noun:
         params: Sequence[click.Parameter],
         examples: Sequence[str],
         name: str | None,
+        proposes: Callable[..., Any] | None = None,
     ) -> None:
         self.commands.append(
             Command(
@@ -150,6 +163,7 @@ class Noun:
                 help=function.__doc__,
                 examples=examples,
                 answers=_answers(function.__annotations__["return"]),
+                proposes=proposes,
                 callback=lambda json, **values: _answer(called(**values), as_json=json),
             )
         )
@@ -239,7 +253,7 @@ def connect(stage: str | None, profile: str | None, region: str | None) -> "Depl
 
 def _deployment(values: dict[str, Any]) -> "Deployment":
     """Take the options that choose a stack out of the values, and find it."""
-    return connect(*(values.pop(option.name) for option in _PLACE))
+    return connect(*(values.pop(option.name) for option in PLACE))
 
 
 def _reason(*, needed: bool) -> click.Option:

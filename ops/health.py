@@ -133,7 +133,7 @@ def _of_target(deployment: "Deployment", name: str) -> Iterator[Question]:
     )
     for part, remedy in (
         (Part.PROVIDER, "look at the provider's status page, the key and the quota"),
-        (Part.INDEX, "look at the domain's health and at docs/operations.md, Breaker open"),
+        (Part.INDEX, "look at the domain's health and at docs/operations/breaker-is-open.md"),
     ):
         yield Question(f"{part} of {name}", _prober(deployment, name, part), remedy)
 

@@ -32,13 +32,17 @@ class IndexThroughFunction:
         if method != "POST":
             raise ValueError(f"{method} is no question: commands send POST only")
         question = {"path": path, "body": body, "query": dict(query or {})}
-        answer = call_function(self._lambda, self._function, question)
-        match answer:
-            case {"refused": {"status": int(status), "kind": str(kind), "reason": str(reason)}}:
-                raise OpenSearchError(status, kind, reason)
-            case {"failed": {"kind": str(kind), "message": str(message)}}:
-                raise FailureError(Failure(FailureKind(kind), message))
-        return answer["answer"]
+        return understood(call_function(self._lambda, self._function, question))
+
+
+def understood(answer: Mapping[str, Any]) -> Any:
+    """Return OpenSearch's answer; raise what it refused, or why there is none."""
+    match answer:
+        case {"refused": {"status": int(status), "kind": str(kind), "reason": str(reason)}}:
+            raise OpenSearchError(status, kind, reason)
+        case {"failed": {"kind": str(kind), "message": str(message)}}:
+            raise FailureError(Failure(FailureKind(kind), message))
+    return answer["answer"]
 
 
 def call_function(lambda_client: Any, function: str, question: Mapping[str, Any]) -> Any:

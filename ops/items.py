@@ -73,10 +73,11 @@ def read_items(item: str | None, file: Path | None, source: SourceSettings) -> l
 def _lines(file: Path, source: SourceSettings) -> Iterator[Item]:
     import click
 
+    name = "standard input" if str(file) == "-" else file
     with click.open_file(str(file), encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             if line.strip():
-                yield _checked(line, source, f"line {number} of {file}")
+                yield _checked(line, source, f"line {number} of {name}")
 
 
 def _checked(text: str, source: SourceSettings, where: str) -> Item:

@@ -68,12 +68,17 @@ class Lanes(Answer):
 @NOUN.stack_command(examples=["lanes", "lanes --stage prod --json"])
 def lanes(deployment: "Deployment") -> Lanes:
     """Show the messages and workers of each lane."""
-    in_work = Counter(
+    found = in_work(deployment)
+    return Lanes(targets=tuple(lanes_of(deployment, name, found) for name in deployment.targets))
+
+
+def in_work(deployment: "Deployment") -> Counter[tuple[str, str]]:
+    """Count the documents that runs work on, by target and lane."""
+    return Counter(
         (row.target, str(row.lane))
         for row in deployment.listed([Group.OPEN])
         if row.status is Status.PROCESSING
     )
-    return Lanes(targets=tuple(lanes_of(deployment, name, in_work) for name in deployment.targets))
 
 
 def lanes_of(

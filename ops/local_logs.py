@@ -1,29 +1,15 @@
 """The log lines of the functions that run on this machine, in the order of their times."""
 
 import heapq
-import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ops.log_times import parsed, time_of
+from local.log_lines import LoggedLine, lines_of
 
-METRICS = re.compile(r'^\{"_aws"')
+__all__ = ["LoggedLine", "log_files", "log_lines"]
+
 START = datetime.fromtimestamp(0, UTC)  # before all others: lines without any time
-
-
-@dataclass(frozen=True)
-class LoggedLine:
-    """One line of a function."""
-
-    function: str
-    at: datetime | None  # a line without a time has that of the line before
-    line: str
-
-    @property
-    def is_metrics(self) -> bool:
-        return METRICS.match(self.line) is not None
 
 
 def log_lines(
@@ -51,15 +37,6 @@ def log_files(folder: Path | None = None) -> list[Path]:
 
 
 def _of_file(path: Path, seen: dict[str, int]) -> list[LoggedLine]:
-    lines = path.read_text(errors="replace").splitlines()
-    new = lines[seen.get(path.stem, 0) :]
-    seen[path.stem] = len(lines)
-    return list(_timed(path.stem, new))
-
-
-def _timed(function: str, lines: Iterable[str]) -> Iterator[LoggedLine]:
-    at = None
-    for line in lines:
-        found = time_of(parsed(line))
-        at = max(found, at) if found and at else found or at
-        yield LoggedLine(function, at, line)
+    lines = lines_of(path, seen.get(path.stem, 0))
+    seen[path.stem] = seen.get(path.stem, 0) + len(lines)
+    return lines

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from functions.adapters.log_times import parsed
 from ops.frame import Noun
-from ops.log_times import parsed
 from ops.output import Answer, UsageError
 from ops.selection import Moment
 

@@ -1,11 +1,13 @@
 """What a command prints: its answer on stdout, everything else on stderr."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import cache
 from io import StringIO
-from typing import TYPE_CHECKING, Any, TypeVar
+from operator import length_hint
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 from pydantic import BaseModel, ConfigDict
@@ -16,8 +18,25 @@ if TYPE_CHECKING:
 OK, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 # A pipe has no width: nothing is wrapped or cut there.
 PIPE_WIDTH = 10_000
+# Ids and messages may hold what a terminal obeys: it is shown, and obeyed by none.
+OBEYED = {
+    code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"
+}
 
 Item = TypeVar("Item")
+
+
+class Follower(Protocol):
+    """Who follows a command that runs without a terminal, as one of the console page does."""
+
+    def said(self, text: str) -> None:
+        """Be told a line that a terminal would show."""
+
+    def moved(self, what: str, done: int, total: int | None) -> None:
+        """Be told how far it is; raise to end it there."""
+
+
+FOLLOWER: ContextVar[Follower | None] = ContextVar("follower", default=None)
 
 
 class CommandError(click.ClickException):
@@ -27,7 +46,7 @@ class CommandError(click.ClickException):
 
     def show(self, file: object = None) -> None:  # noqa: ARG002  (click's signature)
         """Print one line, without the usage of the command."""
-        click.echo(f"embedq: {self.message}", err=True)
+        click.echo(f"embedq: {harmless(self.message)}", err=True)
 
 
 class UsageError(CommandError):
@@ -58,7 +77,7 @@ def show(answer: Answer, *, as_json: bool, is_line: bool = False) -> None:
         click.echo(answer.model_dump_json(indent=None if is_line else 2))
     elif sys.stdout.isatty():
         for part in answer.view():
-            _terminal(stderr=False).print(part, soft_wrap=isinstance(part, str))
+            _terminal(stderr=False).print(_harmless(part), soft_wrap=isinstance(part, str))
     else:
         click.echo(as_text(answer))
 
@@ -68,13 +87,25 @@ def as_text(answer: Answer) -> str:
     console = _console(file=StringIO(), width=PIPE_WIDTH)
     with console.capture() as captured:
         for part in answer.view():
-            console.print(part)
+            console.print(_harmless(part))
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
 def say(text: str) -> None:
-    """Print a line to stderr, at once."""
-    _terminal(stderr=True).print(text, soft_wrap=True)
+    """Print a line to stderr, at once, or tell it to who follows the command."""
+    if follower := FOLLOWER.get():
+        follower.said(text)
+        return
+    _terminal(stderr=True).print(harmless(text), soft_wrap=True)
+
+
+def harmless(text: str) -> str:
+    """Return a text whose control characters are spelled out, but for tabs and ends of lines."""
+    return text.translate(OBEYED)
+
+
+def _harmless(part: "RenderableType") -> "RenderableType":
+    return harmless(part) if isinstance(part, str) else part
 
 
 def narrate(text: str) -> None:
@@ -89,17 +120,29 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> "Renderab
 
     made = Table(*columns, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for row in rows:
-        made.add_row(*("" if cell is None else str(cell) for cell in row))
+        made.add_row(*("" if cell is None else harmless(str(cell)) for cell in row))
     return made
 
 
 def progress(items: Iterable[Item], what: str, total: int | None = None) -> Iterable[Item]:
     """Yield the items, with a progress bar on a terminal's stderr."""
+    if follower := FOLLOWER.get():
+        return _followed(follower, items, what, total)
     from rich.progress import track
 
     console = _terminal(stderr=True)
     hidden = not console.is_terminal
     return track(items, what, total, console=console, transient=True, disable=hidden)
+
+
+def _followed(
+    follower: Follower, items: Iterable[Item], what: str, total: int | None
+) -> Iterator[Item]:
+    known = length_hint(items) or None if total is None else total
+    follower.moved(what, 0, known)
+    for done, item in enumerate(items, 1):
+        yield item
+        follower.moved(what, done, known)
 
 
 def confirm(question: str, *, yes: bool) -> None:

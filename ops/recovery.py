@@ -65,8 +65,8 @@ class StderrTelemetry:
     def event(self, name: str, **fields: Any) -> None:
         say(" ".join([name, *(f"{key}={value}" for key, value in fields.items())]))
 
-    def count(self, metric: str, value: float = 1) -> None:
-        del metric, value
+    def count(self, metric: str, value: float = 1, **dimensions: str) -> None:
+        del metric, value, dimensions
 
     def unexpected(self, error: Exception) -> None:
         """Raise: a command ends with an error that it does not know."""

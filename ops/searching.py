@@ -172,7 +172,7 @@ def ask(deployment: "Deployment", **asked: Any) -> "SearchAnswer":
     question = request.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     function = deployment.outputs["SearchFunction"]
     try:
-        answer = call_function(deployment.client("lambda"), function, question)
+        answer = call_function(deployment.lambda_, function, question)
     except FailureError as error:
         raise CommandError(f"the search failed: {error}") from error
     match answer:

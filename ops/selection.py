@@ -1,5 +1,6 @@
 """The one way to choose documents that failed or are incomplete: by id, cause, type and age."""
 
+import heapq
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ import click
 
 from functions.core.batches import batches
 from functions.core.ledger_row import Group, LedgerRow
+from functions.core.ports import Listed
 from ops.causes import cause_of, failed_at
 from ops.document_rows import find_row
 from ops.frame import SOURCE, TARGET
@@ -97,19 +99,41 @@ class Selection:
             )
         return sorted(found, key=failed_at, reverse=True)
 
-    def _candidates(self, deployment: "Deployment") -> Iterator[LedgerRow]:
+    def newest(self, deployment: "Deployment", most: int) -> tuple[list[LedgerRow], int]:
+        """Return the rows that match among the newest ones, and how many there are in all.
+
+        However many documents have failed, no more than `most` rows are read.
+        """
+        if self.documents:
+            rows = self.rows(deployment)[:most]
+            return rows, len(rows)
+        number = 0
+
+        def counted() -> Iterator[Listed]:
+            nonlocal number
+            for number, one in enumerate(self._listed(deployment), 1):  # noqa: B007
+                yield one
+
+        found = heapq.nlargest(most, counted(), key=lambda one: one.due_ms)
+        rows = list(deployment.ledger.read(one.row_key for one in found).values())
+        return sorted(filter(self._matches, rows), key=failed_at, reverse=True), number
+
+    def _listed(self, deployment: "Deployment") -> Iterator[Listed]:
         # Names that are not deployed are refused, not passed over.
         source = self.source and deployment.source(self.source).name
         target = self.target and deployment.target(self.target).name
+        return (
+            one
+            for one in deployment.listed([Group.FAILED])
+            if source in (None, one.source) and target in (None, one.target)
+        )
+
+    def _candidates(self, deployment: "Deployment") -> Iterator[LedgerRow]:
         if self.documents:
             for name in self.documents:
                 yield from self._named(deployment, name)
             return
-        keys = [
-            listed.row_key
-            for listed in deployment.listed([Group.FAILED])
-            if source in (None, listed.source) and target in (None, listed.target)
-        ]
+        keys = [one.row_key for one in self._listed(deployment)]
         for part in batches(keys, ROUND_ROWS):
             yield from deployment.ledger.read(part).values()
 

@@ -3,10 +3,11 @@
 import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 
-from ops.frame import Noun
+from ops.frame import YES, Noun
 from ops.output import FAILED, OK, Answer, CommandError, UsageError, say
 
 if TYPE_CHECKING:
@@ -79,9 +80,14 @@ class ShellEnvironment(Answer):
 @NOUN.command(
     STAGE,
     click.Option(["--hashed"], is_flag=True, help="Hashed vectors, no model: for load tests."),
-    examples=["up", "up dev", "up --hashed"],
+    click.Option(
+        ["--port"],
+        type=click.IntRange(1, 65535),
+        help="The port of the AWS endpoint; without it, the one of the last time.",
+    ),
+    examples=["up", "up dev", "up --port 4566", "up --hashed"],
 )
-def up(stage: str | None, *, hashed: bool) -> Running:
+def up(stage: str | None, *, hashed: bool, port: int | None) -> Running:
     """Start the whole stack on this machine, with the stage of the demo or one of cdk.json."""
     from local import background
     from local.engines import EngineError
@@ -91,12 +97,12 @@ def up(stage: str | None, *, hashed: bool) -> Running:
     found = background.find_any()
     if found:
         _, running = found
-        _refuse_other(running, stage, vectors)
+        _refuse_other(running, stage, vectors, port)
     else:
         say(f"starting the stack {chosen.stack} on this machine")
         folder = background.folder_of(chosen, vectors)
         try:
-            running = background.up(say, folder, stage=chosen, vectors=vectors)
+            running = background.up(say, folder, stage=chosen, vectors=vectors, port=port)
         except (EngineError, background.NotStartedError) as error:
             raise CommandError(str(error)) from error
     return Running(stack=running.stack, environment=_environment(running.endpoint_url))
@@ -114,7 +120,7 @@ def down() -> Stopped:
         ended = [folder for folder in background.folders() if background.down(folder)]
     except EngineError as error:
         raise CommandError(str(error)) from error
-    if found is None or found[0] == background.DEMO_FOLDER:
+    if found is None or found[0] == background.demo_folder():
         return Stopped(stopped=bool(ended))
     return Stopped(stopped=bool(ended), again=" ".join(["embedq up", found[1].stage or ""]).strip())
 
@@ -139,14 +145,19 @@ def env() -> ShellEnvironment:
         show_default=True,
         help="`memory` needs no download and no Java.",
     ),
-    click.Option(["--keep"], is_flag=True, help="Leave the stack running afterwards."),
+    click.Option(
+        ["--keep"],
+        is_flag=True,
+        help="Leave the stack running afterwards, with its documents: it is that of `embedq up`.",
+    ),
+    YES,
     examples=["demo", "demo dev", "demo --keep", "demo --engines memory"],
 )
-def demo(stage: str | None, *, engines: str, keep: bool) -> Demo:
+def demo(stage: str | None, *, engines: str, keep: bool, yes: bool) -> Demo:
     """Run the demo, or on a stage of cdk.json a shorter one, with items that fit its tables."""
     from ops.demo.run import run_demo
 
-    return run_demo(choose_stage(stage), engines=engines, keep=keep)
+    return run_demo(choose_stage(stage), engines=engines, keep=keep, yes=yes)
 
 
 def _environment(endpoint_url: str) -> dict[str, str]:
@@ -176,12 +187,16 @@ def choose_stage(name: str | None) -> "ChosenStage":
     return chosen
 
 
-def _refuse_other(running: "background.Running", stage: str | None, vectors: str) -> None:
+def _refuse_other(
+    running: "background.Running", stage: str | None, vectors: str, port: int | None
+) -> None:
     """Never let a stack that runs pass for another one."""
     if stage is not None and stage != running.stage:
         which = f"stage {running.stage}" if running.stage else "the standard stage"
     elif vectors == "hashed" and vectors != running.vectors:
         which = "a stack with a real model"
+    elif port is not None and port != urlsplit(running.endpoint_url).port:
+        which = f"a stack at {running.endpoint_url}"
     else:
         return
     raise UsageError(f"{which} runs here already: first `embedq down`")

@@ -2,7 +2,8 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from functions.core.ledger_row import Group, Status
 from functions.core.ports import Listed
 from ops.frame import Noun
 from ops.lanes import TargetLanes, lanes_of
+from ops.measured import Figures, NoFigures, measured
 from ops.output import Answer, moment, table, written
 
 if TYPE_CHECKING:
@@ -92,23 +94,96 @@ class TargetStats(Answer):
 
 
 class Stats(Answer):
-    """The documents and messages of all targets."""
+    """The documents and messages of all targets, and what was measured of them together."""
 
     targets: tuple[TargetStats, ...]
+    measured: Figures | NoFigures
 
     def view(self) -> Iterable[Any]:
         for one in self.targets:
             yield from one.view()
+        yield ""
+        yield from self.measured.view()
+
+
+@dataclass
+class Census:
+    """The rows of one target, counted one by one: there may be a million of them."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    in_work: Counter[tuple[str, str]] = field(default_factory=Counter)  # by target and lane
+    oldest_ms: int | None = None  # of those in a lane
+    failed_since: int = 0
+
+    def add(self, row: Listed, *, since_ms: int) -> None:
+        """Count a row; `since_ms` begins the time in which failures are counted."""
+        state = label(row)
+        self.counts[state] += 1
+        self.failed_since += state == "failed" and row.due_ms >= since_ms
+        if state == "processing":
+            self.in_work[row.target, str(row.lane)] += 1
+        if row.group is Group.OPEN:
+            self.oldest_ms = min(row.due_ms, self.oldest_ms or row.due_ms)
 
 
 @NOUN.stack_command(examples=["stats", "stats --stage prod --json"])
 def stats(deployment: "Deployment") -> Stats:
-    """Count documents by state and messages by lane, with the speed of the last hour."""
+    """Count documents by state and messages by lane, with speed, freshness and cost."""
     rows: dict[str, list[Listed]] = {name: [] for name in deployment.targets}
+    counted = census(deployment, lambda row: rows[row.target].append(row))
+    return Stats(
+        targets=tuple(
+            target_stats(deployment, name, found, unique_of=rows[name])
+            for name, found in counted.items()
+        ),
+        measured=measured(deployment),
+    )
+
+
+def census(
+    deployment: "Deployment", keep: Callable[[Listed], None] = lambda _: None
+) -> dict[str, Census]:
+    """Count the rows of every target; each is passed to `keep` too."""
+    found = {name: Census() for name in deployment.targets}
+    since_ms = _now_ms() - HOUR_MS
     for row in deployment.listed(LISTED):
-        rows[row.target].append(row)
-    now_ms = time.time_ns() // 1_000_000
-    return Stats(targets=tuple(_target(deployment, *item, now_ms) for item in rows.items()))
+        found[row.target].add(row, since_ms=since_ms)
+        keep(row)
+    return found
+
+
+def target_stats(
+    deployment: "Deployment",
+    name: str,
+    found: Census,
+    *,
+    unique_of: Sequence[Listed] | None = None,
+) -> TargetStats:
+    """Add to the counted rows of a target what index and lanes know.
+
+    The rows of `unique_of` are looked for in the index; None: unique documents are not counted.
+    """
+    now_ms = _now_ms()
+    searchable = deployment.count_searchable(name)
+    hour = LastHour(
+        indexed=_count(deployment, name, live(since_ms=now_ms - HOUR_MS)),
+        deleted=_count(deployment, name, tombstones(since_ms=now_ms - HOUR_MS)),
+        failed=found.failed_since,
+    )
+    open_documents = sum(found.counts[state] for state in OPEN)
+    unique = None
+    if unique_of is not None:
+        unique = searchable + _not_searchable(deployment, name, unique_of)
+    return TargetStats(
+        target=name,
+        searchable=searchable,
+        counts={state: found.counts.get(state, 0) for state in LABELS},
+        unique=unique,
+        oldest_waiting=None if found.oldest_ms is None else moment(min(found.oldest_ms, now_ms)),
+        last_hour=hour,
+        done_by=done_by(open_documents, hour.indexed + hour.deleted, datetime.now(UTC)),
+        lanes=lanes_of(deployment, name, found.in_work),
+    )
 
 
 def label(row: Listed) -> str:
@@ -129,40 +204,14 @@ def done_by(open_documents: int, per_hour: int, now: datetime) -> datetime | Non
     return now + timedelta(hours=min(open_documents / per_hour, 24 * 365))
 
 
-def _target(
-    deployment: "Deployment", name: str, rows: Sequence[Listed], now_ms: int
-) -> TargetStats:
-    counts = Counter(map(label, rows))
-    in_work = Counter((row.target, str(row.lane)) for row in rows if label(row) == "processing")
-    waiting = [row.due_ms for row in rows if row.group is Group.OPEN]
-    searchable = deployment.count_searchable(name)
-    hour = _last_hour(deployment, name, rows, now_ms)
-    open_documents = sum(counts[state] for state in OPEN)
-    return TargetStats(
-        target=name,
-        searchable=searchable,
-        counts={state: counts.get(state, 0) for state in LABELS},
-        unique=searchable + _not_searchable(deployment, name, rows),
-        oldest_waiting=moment(min(*waiting, now_ms)) if waiting else None,
-        last_hour=hour,
-        done_by=done_by(open_documents, hour.indexed + hour.deleted, datetime.now(UTC)),
-        lanes=lanes_of(deployment, name, in_work),
-    )
+def ended_since(deployment: "Deployment", target: str, since_ms: int) -> int:
+    """Count the writes and deletes since then that a search sees already."""
+    queries = (live(since_ms=since_ms), tombstones(since_ms=since_ms))
+    return sum(_count(deployment, target, query) for query in queries)
 
 
-def _last_hour(
-    deployment: "Deployment", target: str, rows: Iterable[Listed], now_ms: int
-) -> LastHour:
-    since = now_ms - HOUR_MS
-
-    def count(query: dict[str, Any]) -> int:
-        return int(deployment.ask_index(target, "_count", {"query": query})["count"])
-
-    return LastHour(
-        indexed=count(live(since_ms=since)),
-        deleted=count(tombstones(since_ms=since)),
-        failed=sum(label(row) == "failed" and row.due_ms >= since for row in rows),
-    )
+def _count(deployment: "Deployment", target: str, query: dict[str, Any]) -> int:
+    return int(deployment.ask_index(target, "_count", {"query": query})["count"])
 
 
 def _not_searchable(deployment: "Deployment", target: str, rows: Sequence[Listed]) -> int:
@@ -172,7 +221,7 @@ def _not_searchable(deployment: "Deployment", target: str, rows: Sequence[Listed
     for part in batches(names, ROUND_IDS):
         query = live()
         query["bool"]["filter"].append({"ids": {"values": list(part)}})
-        found += int(deployment.ask_index(target, "_count", {"query": query})["count"])
+        found += _count(deployment, target, query)
     return len(names) - found
 
 
@@ -183,3 +232,7 @@ def _names(deployment: "Deployment", rows: Sequence[Listed]) -> list[str]:
     known = {(row.source, row.document) for row in rows if not row.document.startswith("#")}
     known |= {(task.source, task.document_id) for task in tasks}
     return [entry_id(source, DocumentId(name)) for source, name in known]
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from functions.adapters.log_times import parsed, time_of
 from functions.core.ledger_row import LedgerRow
 from ops.document_rows import read_row
 from ops.frame import DOCUMENT, SOURCE, TARGET, Noun
-from ops.log_times import parsed, time_of
 from ops.output import Answer, moment, say, table
 
 if TYPE_CHECKING:

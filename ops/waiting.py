@@ -16,7 +16,7 @@ from functions.core.ledger_row import LedgerRow
 from functions.core.settings import SourceSettings, TargetSettings
 from ops.frame import DOCUMENT, SOURCE, TARGET, Noun
 from ops.items import find_item
-from ops.output import Answer, CommandError
+from ops.output import Answer, CommandError, UsageError
 
 if TYPE_CHECKING:
     from ops.deployment import Deployment
@@ -90,6 +90,11 @@ class Waiting:
                 raise NotFoundYetError(self._explained(states, waited))
             wait(LOOK_SECONDS)
 
+    def is_known(self) -> bool:
+        """Tell whether the table or the ledger has the document at all."""
+        is_item = find_item(self.deployment, self.source, self.key) is not None
+        return is_item or any(self._row(target.name) for target in self.targets)
+
     def _wanted(self) -> Wanted:
         item = find_item(self.deployment, self.source, self.key)
         return None if item is None else read_document(item, self.source)
@@ -157,7 +162,13 @@ def wait(
 
     settings = deployment.source(source)
     name, key = read_key(deployment, settings, document)
-    return waiting(deployment, settings, name, key, target=target).until_found(seconds)
+    chosen = waiting(deployment, settings, name, key, target=target)
+    if not chosen.is_known():
+        raise UsageError(
+            f"neither table {settings.table} nor the ledger has {document!r}: it was never written,"
+            " or deleted more than a day ago"
+        )
+    return chosen.until_found(seconds)
 
 
 def waiting(

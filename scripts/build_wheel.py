@@ -23,9 +23,15 @@ NAME = "embedq"
 COMMAND = Path("ops/__main__.py")
 PUBLIC = Path(NAME, "__init__.py")
 # One-machine mode runs from a checkout, with engines and packages that no deployment needs.
-LEFT_OUT = ("local", "ops/demo")
+LEFT_OUT = ("local", "ops/demo", "ops/local_logs.py")
+# Only `embedq eval` and the gate of a migration load it, and it brings scipy.
+MEASURES = {"ir-measures"}
 # Read at run time, by no import.
-DATA = ("infrastructure/placeholder_code/README.md",)
+DATA = (
+    "infrastructure/placeholder_code/README.md",
+    "ops/console/static/*",
+    "ops/console/templates/*",
+)
 PROJECT = """\
 [project]
 name = "{name}"
@@ -39,6 +45,7 @@ dependencies = [{command}]
 
 [project.optional-dependencies]
 cdk = [{construct}]
+eval = [{measures}]
 
 [project.scripts]
 embedq = "embedq.ops.__main__:main"
@@ -71,8 +78,8 @@ def fill(source: Path, code: Path) -> None:
     public = walk(ROOT / PUBLIC, ROOT, LEFT_OUT)
     for file in sorted(command.own | public.own):
         write(package / place(file), inside(file))
-    for name in DATA:
-        write(package / name, (ROOT / name).read_text())
+    for path in sorted(path for pattern in DATA for path in ROOT.glob(pattern)):
+        write(package / path.relative_to(ROOT), path.read_text())
     for path in zips(code).values():
         (package / "zips").mkdir(exist_ok=True)
         shutil.copyfile(path, package / "zips" / path.name)
@@ -80,7 +87,11 @@ def fill(source: Path, code: Path) -> None:
     for name in ("README.md", "LICENSE"):
         write(source / name, (ROOT / name).read_text())
     needed = packages(command)
-    asked = {"command": needed, "construct": packages(public) - needed}
+    asked = {
+        "command": needed - MEASURES,
+        "construct": packages(public) - needed,
+        "measures": needed & MEASURES,
+    }
     lists = {
         name: ", ".join(f'"{one}"' for one in map(at_least, sorted(found)))
         for name, found in asked.items()
@@ -122,7 +133,9 @@ def packages(found: Walk) -> set[str]:
         for line in path.read_text().splitlines()
     }
     modules = set(found.foreign) - sys.stdlib_module_names
-    return asked & {name.lower() for module in modules for name in providers[module]}
+    return asked & {
+        name.lower().replace("_", "-") for module in modules for name in providers[module]
+    }
 
 
 def at_least(package: str) -> str:

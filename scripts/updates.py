@@ -122,7 +122,7 @@ _EMPTY_INDEX = (
     "The new index begins empty: a document is in it after its next write. To go over without a"
     " gap, add a second target instead, and remove the first one when the second is complete."
 )
-_FOR_GOOD = "give the new one a target of its own, and remove the first one when it is complete."
+_FOR_GOOD = "give the new one a target that `replaces` this one ([how](migration.md))."
 _EXISTING = (to("sources", "articles", "table", value=table("Articles")),)
 _SEQUENTIAL = (to("sources", "articles", "ordering", value="sequential"),)
 _TWO_SOURCES = (to("sources", "news", value={"key": {"id": "S"}, "text": "{body}"}),)

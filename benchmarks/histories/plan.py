@@ -7,7 +7,13 @@ from dataclasses import dataclass
 # One history in four has a budget: about two documents a day, and none of the bulk lane.
 BUDGETED_SEEDS = 4
 TOKENS_PER_DAY = 20
-MIN_STEPS, MAX_STEPS = 5, 60  # of one history: in a long one a later write hides what went wrong
+# One in eight is about a backfill alone.
+BACKFILLED_SEEDS = 8
+MIN_STEPS, MAX_STEPS = 5, 60  # of one history
+# In a long history a later write hides what went wrong: two in three are short, with one document
+# and runs that overlap, some of them once or twice only.
+LONG_SEEDS = 3
+MIN_SHORT_STEPS, MAX_SHORT_STEPS = 2, 10
 
 
 @dataclass(frozen=True)
@@ -29,9 +35,11 @@ class Rates:
     kill: float = 0.02  # before and after each call of a run
     failure: float = 0.02
     interleave: float = 0.07
+    interleavings: int = 400  # at most, in one history
     throttle: float = 0.2  # for each request of the provider
     back: float = 0.4  # a write that restores the text before: A, B, A
     delete: float = 0.25  # of the writes
+    harmful: float = 0.1  # of the texts: poison, or one that ends its runs
     documents: int = 2
     tokens_per_day: int = 0  # the target's budget; 0: it has none
 
@@ -57,11 +65,8 @@ WEIGHTS = {
     "forget_deletes": 3,
     "foreign_key": 1,
     "expire": 1,
+    "backfill": 1,
 }
-
-
-# An action that only some histories have: the others stay as they are known.
-BACKFILL = "backfill"
 
 
 @dataclass(frozen=True)
@@ -75,33 +80,40 @@ class History:
 def plan(seed: int) -> History:
     """Choose the rates and the steps of a history; the same seed gives the same ones."""
     chooser = random.Random(seed)
+    if seed % BACKFILLED_SEEDS == 1:
+        return _plan_backfill(chooser)
+    is_long = seed % LONG_SEEDS == 0
     # Not both often: with ten runs that record nothing, SQS moves any message.
     kill, failure = chooser.choice([(0, 0), (0.02, 0.02), (0.1, 0), (0, 0.05)])
+    interleave, interleavings = chooser.choice([(0.25, 400), (0.1, 1), (0.1, 2)])
     rates = Rates(
         weights={name: weight * chooser.choice([0, 1, 4]) for name, weight in WEIGHTS.items()}
         | {"write": WEIGHTS["write"], "embed": WEIGHTS["embed"]},
         kill=kill,
         failure=failure,
-        interleave=chooser.choice([0.02, 0.07, 0.25]),
+        interleave=chooser.choice([0.02, 0.07, 0.25]) if is_long else interleave,
+        interleavings=400 if is_long else interleavings,
         throttle=chooser.choice([0, 0.2, 0.6]),
         back=chooser.choice([0, 0.4, 0.8]),
         delete=chooser.choice([0.1, 0.25, 0.6]),
-        documents=chooser.choice([1, 2]),
+        harmful=0.1 if is_long else chooser.choice([0, 0.1, 0.5]),
+        documents=chooser.choice([1, 2]) if is_long else 1,
         tokens_per_day=TOKENS_PER_DAY if seed % BUDGETED_SEEDS == 0 else 0,
     )
-    actions = choose(chooser, rates, chooser.randint(MIN_STEPS, MAX_STEPS))
+    bounds = (MIN_STEPS, MAX_STEPS) if is_long else (MIN_SHORT_STEPS, MAX_SHORT_STEPS)
+    actions = choose(chooser, rates, chooser.randint(*bounds))
+    return History(rates, [Step(action, chooser.getrandbits(64)) for action in actions])
+
+
+def _plan_backfill(chooser: random.Random) -> History:
+    """Let a backfill be killed, and nothing come after it: any other step would heal its fault."""
+    rates = Rates(
+        WEIGHTS, kill=0.01, failure=0, interleave=0, throttle=0, delete=0, harmful=0, documents=1
+    )
+    actions = ("write", "catch_up", "next_message", "backfill")
     return History(rates, [Step(action, chooser.getrandbits(64)) for action in actions])
 
 
 def choose(chooser: random.Random, rates: Rates, number: int) -> list[str]:
     """Choose actions by their weights."""
     return chooser.choices(list(rates.weights), list(rates.weights.values()), k=number)
-
-
-def with_backfills(history: History, seed: int) -> History:
-    """Let an operator start backfills in between."""
-    chooser = random.Random(seed)
-    steps = list(history.steps)
-    for _ in range(chooser.randint(1, 4)):
-        steps.insert(chooser.randint(0, len(steps)), Step(BACKFILL, chooser.getrandbits(64)))
-    return History(history.rates, steps)

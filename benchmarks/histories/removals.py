@@ -8,6 +8,7 @@ from functions.adapters.dynamodb_values import from_dynamodb
 from functions.core import transitions
 from functions.core.entry import Entry, Tombstone, WriteResult, Written
 from functions.core.ledger_row import LedgerRow, Outcome, Status
+from functions.core.owing import Owed, OwePlan, OweResult, plan_owed
 from functions.core.ports import NO_KEY, Message, VectorIndex
 from functions.embed import admit
 from functions.embed.admit import Verdict
@@ -187,3 +188,9 @@ def read_a_write_late(source: MemorySource, settings: Any, keys: "Sequence[ItemK
         else (image := images.get(str(dict(key)))) and from_dynamodb(image)
         for key in keys
     ]
+
+
+def owe_once(one: Owed, row: LedgerRow | None, **options: Any) -> OwePlan:
+    """Send nothing of a page again whose run may have ended before it was sent."""
+    owed = plan_owed(one, row, **options)
+    return replace(owed, sends=False) if owed.result is OweResult.AGAIN else owed

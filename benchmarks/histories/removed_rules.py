@@ -10,6 +10,7 @@ from unittest.mock import patch
 
 from benchmarks.histories import removals
 from benchmarks.histories.run import play_seeds
+from functions.backfill import owe
 from functions.core import closing, transitions
 from functions.core import task as tasks
 from functions.core.identity import digest
@@ -125,6 +126,7 @@ REMOVED_RULES = (
     ),
     _without("a proven crash spends an attempt", (admit, "_has_crashed", lambda _: False)),
     _without("one worker asks after a cooldown", (MemoryControl, "claim", removals.claim_always)),
+    _without("a backfill sends its last page again", (owe, "plan_owed", removals.owe_once)),
     # The index.
     _without(
         "the index refuses older versions", (MemoryIndex, "_write", removals.write_any_version)

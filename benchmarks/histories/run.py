@@ -6,7 +6,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from benchmarks.histories.checks import violations
-from benchmarks.histories.plan import History, plan, with_backfills
+from benchmarks.histories.plan import History, plan
 from benchmarks.histories.shrink import shrink
 from benchmarks.histories.world import World
 
@@ -47,13 +47,11 @@ def play(history: History) -> tuple[World, list[str]]:
     return world, found
 
 
-def play_seeds(
-    seeds: Iterable[int], *, first_failure_ends: bool = False, backfills: bool = False
-) -> Result:
-    """Play the history of each seed, also with backfills in between."""
+def play_seeds(seeds: Iterable[int], *, first_failure_ends: bool = False) -> Result:
+    """Play the history of each seed."""
     result = Result()
     for seed in seeds:
-        world, found = play(with_backfills(plan(seed), seed) if backfills else plan(seed))
+        world, found = play(plan(seed))
         result.histories += 1
         result.steps += world.steps
         result.faults += world.faults

@@ -16,7 +16,7 @@ from benchmarks.histories.engines import (
     WatchedLedger,
 )
 from benchmarks.histories.interrupts import Interrupted, Killed
-from benchmarks.histories.plan import BACKFILL, WEIGHTS, Rates, Step, choose
+from benchmarks.histories.plan import WEIGHTS, Rates, Step, choose
 from functions.backfill.process import SILENT_MS
 from functions.core.backfill_job import Estimate, Job, Only
 from functions.core.budget import Raised
@@ -35,11 +35,11 @@ FOREIGN = "7"  # of a table that was replaced: its key is a number
 TEXTS = ("alpha", "beta", "gamma", "", f"delta {POISON}", f"epsilon {KILLER}")
 HARMLESS_TEXTS = TEXTS[:4]
 
-MAX_NESTED_STEPS = 400  # of one history
 MAX_KILLS = 6  # by chance, in one history; documents have five attempts, and heal
 # In one history: after ten, a message that was acknowledged each time is a dead letter of SQS.
 MAX_LOST_ANSWERS = 4
 MAX_HURRIED_RECEIVES = 3
+BACKFILL_LOOKS = 24  # before and after each call of a backfill of few documents
 MAX_DEPTH = 2  # runs that start between two calls of another run
 MAX_SKEW_MS = 5_000
 STREAM_SECONDS = 24 * 3600
@@ -65,6 +65,7 @@ class World:
         self._kills = 0
         self._depth = 0
         self._skew_ms = 0
+        self._looks_left = 0  # until the kill that a backfill meets
         source = SourceSettings(
             name="articles", table="t", key=("id",), text="{body}", priority_attribute="priority"
         )
@@ -91,7 +92,7 @@ class World:
             chance=self._chance,
         )
         self.table = self.pipeline.tables["articles"]
-        self._before: dict[str, str] = {}  # an earlier text of each document
+        self._texts: dict[str, tuple[str, str]] = {}  # of each document: now, and the one before
         self._sent: list[str] = []  # bodies of tasks that a queue has delivered
         # Runs that overlap are processes of their own.
         self._workers = [self.pipeline.new_worker(target) for _ in range(MAX_DEPTH + 1)]
@@ -148,7 +149,7 @@ class World:
 
     @property
     def _actions(self) -> dict[str, Callable[[], None]]:
-        return {name: getattr(self, f"_{name}") for name in (*WEIGHTS, BACKFILL)}
+        return {name: getattr(self, f"_{name}") for name in WEIGHTS}
 
     def _chance(self, share: float) -> bool:
         return self._disturbed and self._random.random() < share
@@ -164,7 +165,8 @@ class World:
         if not self._disturbed:
             return
         rates, chance = self._rates, self._random.random()
-        if chance < rates.kill:
+        self._looks_left -= 1
+        if chance < rates.kill or self._looks_left == 0:
             if self._kills == MAX_KILLS:
                 return
             self._kills += 1
@@ -177,8 +179,8 @@ class World:
             # Instead of the provider's answer: where it says that no work was done, there was none.
             self.provider.billed -= 0 if failure.may_be_billed else answered
             raise FailureError(failure)
-        is_long = self.steps > MAX_NESTED_STEPS
-        if chance > 1 - rates.interleave and self._depth < MAX_DEPTH and not is_long:
+        is_enough = self.faults["interleaved steps"] >= rates.interleavings
+        if chance > 1 - rates.interleave and self._depth < MAX_DEPTH and not is_enough:
             self.faults["interleaved steps"] += 1
             # Most rules are for a run that is overtaken by another one.
             actions = ["overtake"]
@@ -216,11 +218,13 @@ class World:
         if self._random.random() < self._rates.delete:
             self.table.delete({"id": name})
         else:
-            texts = TEXTS if self._random.random() < 0.1 else HARMLESS_TEXTS
+            texts = TEXTS if self._random.random() < self._rates.harmful else HARMLESS_TEXTS
             text = self._random.choice(texts)
+            now, before = self._texts.get(name, (text, text))
             if self._chance(self._rates.back):
                 # Back to what it was before: A, B, A.
-                text, self._before[name] = self._before.get(name, text), text
+                text = before
+            self._texts[name] = text, now
             if text not in HARMLESS_TEXTS:
                 self.harmful.add(name)
             priority = str(self._random.choice(PRIORITIES))
@@ -346,7 +350,7 @@ class World:
             id=f"job-{self.faults['backfill']}",
             source="articles",
             target="default",
-            only=self._random.choice(list(Only)),
+            only=self._random.choice([*Only, Only.ALL, Only.ALL]),
             segments=segments,
             by="an operator",
             reason="",
@@ -356,6 +360,9 @@ class World:
         self.pipeline.jobs.create(job)
         for number in range(segments):
             self.pipeline.errands.send(SegmentErrand(job.id, number))
+        if self._rates.kill:
+            # Anywhere between two of its calls: by chance alone, most would end at the first ones.
+            self._looks_left = self._random.randint(1, BACKFILL_LOOKS)
         with self._run_of_a_function():
             self.pipeline.run_errands()
 

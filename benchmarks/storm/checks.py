@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.storm.leaks import leaks
 from benchmarks.storm.operations import Content, Operation
 from benchmarks.storm.texts import item
 from benchmarks.storm.world import World
@@ -14,6 +15,7 @@ from functions.core.batches import batches
 from functions.core.document import Document, content_hash, read_document
 from functions.core.identity import DocumentId, RowKey, row_key
 from functions.core.ledger_row import LedgerRow
+from local.stack import API_KEY
 from ops.verification import differences
 
 PAGE_ENTRIES = 1000
@@ -34,6 +36,7 @@ class Verdict:
     unexplained: list[str] = field(default_factory=list)
     not_announced: list[str] = field(default_factory=list)
     different: list[str] = field(default_factory=list)
+    leaked: list[str] = field(default_factory=list)
     endings: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -47,6 +50,7 @@ class Verdict:
             "failed without a reason": self.unexplained,
             "not announced": self.not_announced,
             "table, ledger and index differ": self.different,
+            "texts, vectors or keys in the output": self.leaked,
         }
 
     def violations(self) -> list[str]:
@@ -64,6 +68,7 @@ def check(world: World, finals: Mapping[str, Content | None]) -> Verdict:
     verdict = Verdict()
     # Refreshes the index, too.
     verdict.different += differences(world.deployment)
+    verdict.leaked += leaks(_output(world), key=API_KEY)
     entries = dict(_live_entries(world))
     rows = _rows(world, finals)
     announced = _announced(world.stack.events_file)
@@ -125,6 +130,13 @@ def _live_entries(world: World) -> Iterator[tuple[str, str]]:
     while entries := reader.page(world.source.name, after=last, most=PAGE_ENTRIES):
         yield from ((one.document_id, one.content_hash or "") for one in entries)
         last = entries[-1].document_id
+
+
+def _output(world: World) -> Iterator[str]:
+    """Yield every line that functions, engines and the runner have written, and every event."""
+    files = [*world.folder.rglob("*.log"), world.stack.events_file]
+    for path in filter(Path.is_file, files):
+        yield from path.read_text(errors="replace").splitlines()
 
 
 def _announced(events: Path) -> Announced:

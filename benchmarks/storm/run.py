@@ -31,7 +31,8 @@ class Limits:
 
     storm_seconds: float
     calm_seconds: float
-    settled_seconds: float = inf  # from the last kill
+    waited_seconds: float = inf  # from the last kill, but for the time in which embed works
+    kill_after_seconds: float = 0.0  # no run is killed sooner after its start
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ class Result:
     sales: Sales
     verdict: Verdict
     settled_seconds: float  # from the last kill until nothing was under way
-    most_settled_seconds: float
+    worked_seconds: float  # of these; a slow machine needs more
+    most_waited_seconds: float  # of the others
 
     def violations(self) -> list[str]:
         """Name everything that must not be."""
@@ -58,10 +60,10 @@ class Result:
         if self.payment.ratio > MOST_PAID:
             ratio = f"{self.payment.ratio:.3f}"
             found.append(f"paid {ratio} x of the tokens needed, at most {MOST_PAID}")
-        if self.settled_seconds > self.most_settled_seconds:
+        if self.settled_seconds - self.worked_seconds > self.most_waited_seconds:
             found.append(
-                f"settled {self.settled_seconds:.0f} s after the last kill,"
-                f" at most {self.most_settled_seconds:.0f}"
+                f"settled {self.settled_seconds:.0f} s after the last kill, and embed worked for"
+                f" {self.worked_seconds:.0f} s: at most {self.most_waited_seconds:.0f} s between"
             )
         if self.dead:
             found.append(f"{self.dead} dead letters stay after the redrive")
@@ -80,7 +82,10 @@ class Result:
             f" {len(plan.outages)} outages of the index"
         )
         yield f"  killed      {self.killed:,} invocations in the middle of their work ({kills})"
-        yield f"  settled     {self.settled_seconds:.0f} s after the last kill"
+        yield (
+            f"  settled     {self.settled_seconds:.0f} s after the last kill; embed worked for"
+            f" {self.worked_seconds:.0f} s of them"
+        )
         yield f"  provider    {sales.requests:,} requests ({answers})"
         yield (
             f"  paid        {payment.paid:,} tokens, {payment.ratio:.3f} x of the"
@@ -108,12 +113,17 @@ def run_storm(world: World, plan: Plan, *, limits: Limits, say: Say) -> Result:
     began = time.monotonic()
     chance = Random(f"{plan.seed}/victims")
     trouble = Trouble(
-        world, faults=plan.faults, outages=plan.outages, kills=plan.kills, chance=chance
+        world,
+        faults=plan.faults,
+        outages=plan.outages,
+        kills=plan.kills,
+        chance=chance,
+        kill_after_seconds=limits.kill_after_seconds,
     )
     _write_in_trouble(world, plan, trouble, limits=limits, say=say)
     killed = world.stack.runner.killed_invocations
     say(f"everything is written and {killed} invocations are killed: now all is whole again")
-    settle(world, limit_seconds=limits.calm_seconds, say=say)
+    worked_seconds = settle(world, limit_seconds=limits.calm_seconds, say=say)
     settled_seconds = time.monotonic() - trouble.last_kill
     redriven = redrive_all(world.deployment)
     if redriven:
@@ -134,7 +144,8 @@ def run_storm(world: World, plan: Plan, *, limits: Limits, say: Say) -> Result:
         sales=sales,
         verdict=check(world, final_contents(plan.operations)),
         settled_seconds=settled_seconds,
-        most_settled_seconds=limits.settled_seconds,
+        worked_seconds=worked_seconds,
+        most_waited_seconds=limits.waited_seconds,
     )
 
 

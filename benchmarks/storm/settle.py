@@ -1,4 +1,7 @@
-"""What is still under way, and waiting until nothing is."""
+"""What is still under way, and waiting until nothing is.
+
+A slow machine is told from a delay by what the workers do: they work, or they wait.
+"""
 
 import time
 from collections import Counter
@@ -33,10 +36,11 @@ class State:
     failed_changes: int
 
     @property
-    def is_quiet(self) -> bool:
-        counts = [self.rows[group] for group in OPEN_GROUPS]
-        counts += [*self.waiting.values(), *self.hidden.values(), self.failed_changes]
-        return not any(counts)
+    def left(self) -> int:
+        """Count what is under way: open rows, messages and changes."""
+        rows = sum(self.rows[group] for group in OPEN_GROUPS)
+        messages = sum(self.waiting.values()) + sum(self.hidden.values())
+        return rows + messages + self.failed_changes
 
     def __str__(self) -> str:
         """Write it for people, in one line."""
@@ -66,18 +70,26 @@ def look(world: World) -> State:
     )
 
 
-def settle(world: World, *, limit_seconds: float, say: Callable[[str], None]) -> State:
-    """Wait until nothing is under way any more; return the last look."""
-    began = said = time.monotonic()
-    quiet = 0
+def settle(world: World, *, limit_seconds: float, say: Callable[[str], None]) -> float:
+    """Wait until nothing is under way any more; return for how long embed was at work.
+
+    The limit is for a time in which nothing gets done.
+    """
+    began = said = looked = progressed = time.monotonic()
+    quiet, least, worked_seconds = 0, None, 0.0
     while True:
         state = look(world)
-        quiet = quiet + 1 if state.is_quiet else 0
+        quiet = quiet + 1 if state.left == 0 else 0
         now = time.monotonic()
+        if world.stack.runner.in_work("embed"):
+            worked_seconds += now - looked
+        looked = now
         if quiet >= QUIET_LOOKS:
-            return state
-        if now - began > limit_seconds:
-            raise NotSettledError(f"after {limit_seconds:.0f} s there is still work: {state}")
+            return worked_seconds
+        if least is None or state.left < least:
+            least, progressed = state.left, now
+        if now - progressed > limit_seconds:
+            raise NotSettledError(f"for {limit_seconds:.0f} s nothing got done: {state}")
         if now - said >= SAY_SECONDS:
             said = now
             say(f"settling {now - began:4.0f} s | {state}")

@@ -55,12 +55,22 @@ def as_deployed(spec: StackSpec) -> StackSpec:
 
 def hurried(spec: StackSpec, tempo: Tempo) -> StackSpec:
     """Shorten timeouts, schedules and delays."""
+    spec = with_timeout(spec, embed_seconds=tempo.embed_seconds)
     return replace(
         spec,
         functions=[_function(one, tempo) for one in spec.functions],
         queues=[_queue(one, tempo) for one in spec.queues],
         schedules=[_schedule(one, tempo) for one in spec.schedules],
     )
+
+
+def with_timeout(spec: StackSpec, *, embed_seconds: int) -> StackSpec:
+    """Give each run of embed another time."""
+    functions = [
+        replace(one, timeout_seconds=embed_seconds) if one.folder == "embed" else one
+        for one in spec.functions
+    ]
+    return replace(spec, functions=functions)
 
 
 def with_index(spec: StackSpec, address_for: Callable[[str], str]) -> StackSpec:
@@ -95,8 +105,7 @@ def _function(function: FunctionSpec, tempo: Tempo) -> FunctionSpec:
         change = _guarded if function.folder == "breaker" else _target
         targets = [change(target, tempo) for target in json.loads(environment["TARGETS"])]
         environment["TARGETS"] = json.dumps(targets)
-    timeout = tempo.embed_seconds if function.folder == "embed" else function.timeout_seconds
-    return replace(function, environment=environment, timeout_seconds=timeout)
+    return replace(function, environment=environment)
 
 
 def _target(target: Mapping[str, Any], tempo: Tempo) -> dict[str, Any]:

@@ -14,6 +14,8 @@ PATIENCE_SECONDS = 2.0
 # How long a fault may stay beyond its time because nobody has met it yet.
 UNMET_SECONDS = 15.0
 LOOK_SECONDS = 0.05
+# Between two kills: on a slow machine kills come later, or hardly a run would see its end.
+RUNS_BETWEEN_KILLS = 2
 
 
 class Trouble:
@@ -27,12 +29,14 @@ class Trouble:
         outages: Sequence[OutageWindow],
         kills: Sequence[Kill],
         chance: Random,
+        kill_after_seconds: float = 0.0,
     ) -> None:
         self._world = world
         self._faults = faults
         self._outages = outages
         self._kills = kills
         self._chance = chance
+        self._kill_after_seconds = kill_after_seconds
         self._stop = threading.Event()
         self._errors: list[Exception] = []
         self._now: dict[str, str] = {}
@@ -120,9 +124,13 @@ class Trouble:
             self._kill_busy("embed")
 
     def _kill_busy(self, folder: str) -> None:
+        runner, after_seconds = self._world.stack.runner, self._kill_after_seconds
+        while runner.whole_invocations < RUNS_BETWEEN_KILLS * runner.killed_invocations:
+            if self._stop.wait(LOOK_SECONDS):
+                return
         patient_until = time.monotonic() + PATIENCE_SECONDS
         while not self._stop.wait(LOOK_SECONDS):
-            if self._world.stack.runner.kill_busy(folder, self._chance):
+            if runner.kill_busy(folder, self._chance, after_seconds=after_seconds):
                 self.kills[folder] += 1
                 self.last_kill = time.monotonic()
                 return

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from functions.adapters.dynamodb_batch import batch_get
 from functions.adapters.dynamodb_values import from_dynamodb, to_dynamodb
 from functions.adapters.store_errors import store_failures
+from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import RowKey
 from functions.core.lane import Lane
 from functions.core.ledger_row import SCHEMA, Group, LedgerRow, Status
@@ -132,8 +133,14 @@ def to_item(row: LedgerRow) -> dict[str, Any]:
 
 
 def from_item(item: dict[str, Any]) -> LedgerRow:
-    """Read a row as DynamoDB returned it."""
+    """Read a row as DynamoDB returned it.
+
+    A row of newer code is refused: written back, it would lose what this code does not know.
+    """
     values = from_dynamodb(item)
+    if (schema := values.get("schema", SCHEMA)) > SCHEMA:
+        why = f"row of schema {schema}: deploy the version that wrote it; this one knows {SCHEMA}"
+        raise FailureError(Failure(FailureKind.STORE_UNAVAILABLE, why))
     for part, names in PARTS.items():
         values[part] = {name: values[name] for name in names & values.keys()}
     return _ROW.validate_python(values)

@@ -1,13 +1,12 @@
 """Stream record -> change. What cannot be read becomes a rejection, never an exception."""
 
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
 from typing import Any
 
 from functions.adapters.dynamodb_values import from_dynamodb, with_bytes
 from functions.core.change import Change, Position, Rejected
-from functions.core.document import read_document
-from functions.core.identity import ItemKey, MalformedKeyError, document_id, tenant_group
+from functions.core.document import read_document, tenant_of
+from functions.core.identity import ItemKey, MalformedKeyError, document_id
 from functions.core.settings import SourceSettings
 
 KEY_TYPES = ("S", "N", "B")
@@ -74,14 +73,8 @@ def _change(
         inserted=event == "INSERT",
         content=None if item is None else read_document(item, source),
         priority=None if priority is None else str(priority),
-        tenant=None if item is None else _tenant(item, source),
+        tenant=None if item is None else tenant_of(item, source),
     )
-
-
-def _tenant(item: Mapping[str, Any], source: SourceSettings) -> str:
-    """Return the message group of the item's tenant; empty where it names none."""
-    tenant = item.get(source.tenant_attribute or "")
-    return tenant_group(str(tenant)) if isinstance(tenant, str | int | Decimal) else ""
 
 
 def _key(given: Mapping[str, Any]) -> ItemKey:

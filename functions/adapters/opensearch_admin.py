@@ -36,12 +36,25 @@ class OpenSearchAdmin:
 
     def add_alias(self, alias: str, index: str) -> None:
         """Let an alias stand for an index, unless it stands for one already."""
-        try:
-            self._http.call("GET", f"{segment(alias)}/_alias")
-        except OpenSearchError as error:
-            if error.status != 404:
-                raise
+        if self._aliases(alias) is None:
             self._http.call("PUT", f"{segment(index)}/_alias/{segment(alias)}", {})
+
+    def index_behind(self, alias: str) -> str | None:
+        """Return the index that an alias stands for; None where there is no such alias."""
+        return next(iter(self._aliases(alias) or ()), None)
+
+    def aliases(self, alias: str) -> frozenset[str]:
+        """Return all aliases of the index behind an alias."""
+        found = (self._aliases(alias) or {}).values()
+        return frozenset(name for one in found for name in one["aliases"])
+
+    def move_alias(self, alias: str, *, before: str, after: str) -> None:
+        """Let an alias stand for another index, in one step; fail if it has moved meanwhile."""
+        moves = [
+            {"remove": {"index": before, "alias": alias, "must_exist": True}},
+            {"add": {"index": after, "alias": alias}},
+        ]
+        self._http.call("POST", "_aliases", {"actions": moves})
 
     def sizes(self, alias: str) -> tuple[int, int]:
         """Return the shards and the replicas of the index behind an alias."""
@@ -60,6 +73,15 @@ class OpenSearchAdmin:
         """Change the number of replicas, which OpenSearch does while it serves."""
         body = {"index": {"number_of_replicas": replicas}}
         self._http.call("PUT", f"{segment(alias)}/_settings", body)
+
+    def _aliases(self, alias: str) -> dict[str, Any] | None:
+        """Return the index behind an alias with all its aliases; None where there is none."""
+        try:
+            return dict(self._http.call("GET", f"{segment(alias)}/_alias"))
+        except OpenSearchError as error:
+            if error.status == 404:
+                return None
+            raise
 
     def _behind(self, alias: str, what: str) -> Any:
         """Return what is known about the index behind an alias; None where there is none."""

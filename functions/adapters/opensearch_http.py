@@ -19,6 +19,7 @@ from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.names import is_service_host
 
 TIMEOUT_SECONDS = 10
+FORBIDDEN = 403
 
 
 class OpenSearchError(Exception):
@@ -100,6 +101,16 @@ class OpenSearchHttp:
 
 def unavailable(detail: str) -> FailureError:
     return FailureError(Failure(FailureKind.INDEX_UNAVAILABLE, f"OpenSearch: {detail}"))
+
+
+def refused(error: OpenSearchError) -> dict[str, Any]:
+    """Tell a command that OpenSearch refused its request; ops/index_questions reads it."""
+    return {"refused": {"status": error.status, "kind": error.kind, "reason": error.reason}}
+
+
+def failed(error: FailureError) -> dict[str, Any]:
+    """Tell a command that its request has no answer."""
+    return {"failed": {"kind": error.failure.kind, "message": error.failure.message}}
 
 
 def segment(name: str) -> str:

@@ -1,4 +1,4 @@
-"""A target's provider -> its adapter. Only this module and the adapters know provider names."""
+"""A target's provider -> its adapter. Of the functions, only the adapters know any by its name."""
 
 from collections.abc import Callable
 from typing import Any

@@ -3,12 +3,8 @@
 from typing import Any
 
 from aws_lambda_powertools import Logger
-from aws_lambda_powertools.metrics import MetricUnit
-from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import (
-    AmazonCloudWatchEMFProvider,
-)
 
-from functions.core.names import METRICS_NAMESPACE
+from functions.adapters.emf import FunctionMetrics
 
 WARNINGS = frozenset(
     {
@@ -16,6 +12,7 @@ WARNINGS = frozenset(
         "batch_failed",
         "breaker_paused",
         "budget_nearly_used",
+        "budget_not_settled",
         "budget_refused",
         "census_cut_off",
         "change_rejected",
@@ -38,6 +35,7 @@ WARNINGS = frozenset(
         "segment_silent",
         "stash_failed",
         "task_not_sent",
+        "tenant_budget_refused",
     }
 )
 ERRORS = frozenset(
@@ -50,21 +48,6 @@ ERRORS = frozenset(
         "task_given_up",
     }
 )
-# These are worth knowing when they are zero.
-GAUGES = frozenset(
-    {
-        "BreakerOpen",
-        "BudgetUsedPercent",
-        "Drifted",
-        "FailedDocuments",
-        "HealingDocuments",
-        "LostIndexes",
-        "OverBudgetDocuments",
-        "ParkedDocuments",
-        "StuckDocuments",
-    }
-)
-UNITS = {"Milliseconds": MetricUnit.Milliseconds, "Percent": MetricUnit.Percent}
 
 
 def make_logger(service: str) -> Logger:
@@ -73,18 +56,9 @@ def make_logger(service: str) -> Logger:
     return Logger(service=service, location=None)
 
 
-class FunctionMetrics(AmazonCloudWatchEMFProvider):
-    """The metrics of one function: `Metrics` of Powertools keeps one set for a whole process."""
-
-    def flush_metrics(self, raise_on_empty_metrics: bool = False) -> None:
-        """Publish what was counted; a run that had nothing to count is no reason to warn."""
-        if self.metric_set:
-            super().flush_metrics(raise_on_empty_metrics)
-
-
 def make_metrics(service: str) -> FunctionMetrics:
-    """Make the metrics of a function."""
-    return FunctionMetrics(namespace=METRICS_NAMESPACE, service=service)
+    """Make the metrics of a function; the stage is known when it is built."""
+    return FunctionMetrics(service)
 
 
 class PowertoolsTelemetry:
@@ -102,11 +76,8 @@ class PowertoolsTelemetry:
             log = self._logger.error
         log(name, extra=fields)
 
-    def count(self, metric: str, value: float = 1) -> None:
-        """Add to a metric; the name's last word is its unit, if it is one."""
-        if value or metric in GAUGES or metric.endswith("Milliseconds"):
-            unit = next((u for word, u in UNITS.items() if metric.endswith(word)), None)
-            self._metrics.add_metric(name=metric, unit=unit or MetricUnit.Count, value=value)
+    def count(self, metric: str, value: float = 1, **dimensions: str) -> None:
+        self._metrics.add(metric, value, tuple(dimensions.items()))
 
     def unexpected(self, error: Exception) -> None:
         self._logger.error("unexpected_error", exc_info=error)

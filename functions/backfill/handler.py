@@ -43,7 +43,7 @@ def errands() -> SqsErrands:
 @cache
 def steps() -> Steps:
     """Build the steps once per process."""
-    metrics.set_default_dimensions(stage=os.environ.get("STAGE", "none"))
+    metrics.stage = os.environ.get("STAGE", "none")
     known = settings()
     session = boto3.Session()
     dynamodb = session.client("dynamodb", config=CLIENT_CONFIG)

@@ -19,7 +19,8 @@ from functions.core.verification import Pair, Sighting
 PAGE_ITEMS = 200
 # Enough for the workers of the lane; more would only wait in SQS, where nobody can cancel it.
 MAX_WAITING = 2000
-HOLD_SECONDS = 15
+# So many tasks are worked in seconds where the provider allows it: the lane must not run dry.
+HOLD_SECONDS = 5
 # A page is not begun with less.
 PAGE_SECONDS = 15.0
 # Between the clocks of two runs.

@@ -23,7 +23,7 @@ metrics = make_metrics("breaker")
 @cache
 def breaker() -> Reconcile:
     """Build the step once per process."""
-    metrics.set_default_dimensions(stage=os.environ.get("STAGE", "none"))
+    metrics.stage = os.environ.get("STAGE", "none")
     settings = BreakerFunctionSettings.from_environment()
     session = boto3.Session()
     dynamodb = session.client("dynamodb", config=CLIENT_CONFIG)

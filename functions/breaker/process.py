@@ -50,7 +50,7 @@ class Reconcile:
             control = self._advance(target, control)
         for part in Part:
             is_open = control.breaker(part).state.stops_work
-            self.telemetry.count("BreakerOpen", int(is_open))
+            self.telemetry.count("BreakerOpen", int(is_open), target=target.name)
         self._converge(target, control)
         return control
 

@@ -42,6 +42,8 @@ class Estimate:
     tokens: int
     seconds: float | None = None  # None: no limit is configured that would say
     dollars: float | None = None  # None: the price is not known
+    budget_tokens: int | None = None  # that bulk may spend now; None: the target has no budget
+    budget_days: int | None = None  # until the budget pays for the last of it; 0: today
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,7 @@ def budget_of(
 ) -> Budget | None:
     """Return what a target may spend now; None: it has no budget. Bulk leaves the live share."""
     settings = target.budget
-    if settings is None:
+    if settings is None or not settings.limits_target:
         return None
     caps = caps_of(settings, control.raised, now_ms=now_ms)
     return Budget(

@@ -10,11 +10,11 @@ from math import isfinite
 from string import Formatter
 from typing import Any
 
-from functions.core.identity import is_unicode
+from functions.core.identity import is_unicode, tenant_group
 from functions.core.settings import MetadataType, SourceSettings, TargetSettings
 
 # Raise it when the hash or the chunker changes its meaning: every document is then indexed again.
-HASH_SCHEME = "3"
+HASH_SCHEME = "4"
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Document:
     type: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
     chunk_prefix: str = ""  # embedded with every chunk
+    tenant: str = ""  # the name of its message group; empty: it has none
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,13 @@ def read_document(item: Mapping[str, Any], source: SourceSettings) -> Document |
         return Unusable(str(error), invalid=True, type=kind)
     if not text.strip():
         return Unusable(f"the text is empty: {source.text!r} has nothing to show", type=kind)
-    return Document(text=text, type=kind, metadata=metadata, chunk_prefix=chunk_prefix)
+    return Document(text, kind, metadata, chunk_prefix, tenant_of(item, source))
+
+
+def tenant_of(item: Mapping[str, Any], source: SourceSettings) -> str:
+    """Return the message group of an item's tenant; empty where it names none."""
+    tenant = item.get(source.tenant_attribute or "")
+    return tenant_group(str(tenant)) if isinstance(tenant, str | int | Decimal) else ""
 
 
 def content_hash(content: Document | Unusable, target: TargetSettings) -> str:

@@ -45,6 +45,7 @@ class FailureKind(StrEnum):
     NO_TIME = "no_time", Traits(is_free=True)  # the run ended before its turn
     RESOURCE = "resource"
     BUDGET = "budget", Traits(is_free=True, stops_lane=True)  # the target's is used up
+    TENANT_BUDGET = "tenant_budget", Traits(is_free=True)  # what each tenant may spend is used up
     PAUSED = "paused", Traits(is_free=True, stops_lane=True)  # a breaker is open: nothing was asked
     UNKNOWN = "unknown"
 

@@ -22,6 +22,11 @@ def is_service_host(host: str) -> bool:
     return _SERVICE_HOST.search(host) is not None
 
 
+def tenant_item(target: str, tenant: str) -> str:
+    """Name the item, below the control prefix, with what a tenant of a target has spent."""
+    return f"tenant/{target}/{tenant}"
+
+
 def read_alias(index: str) -> str:
     """Name the alias that searches resolve; writers never use it, so that it can move alone."""
     return f"{index}-read"

@@ -298,8 +298,8 @@ class Telemetry(Protocol):
     def event(self, name: str, **fields: Any) -> None:
         """Log one step of a document's way: ids and numbers, never content."""
 
-    def count(self, metric: str, value: float = 1) -> None:
-        """Add to a metric."""
+    def count(self, metric: str, value: float = 1, **dimensions: str) -> None:
+        """Add to a metric of core/metrics.py, and to that of its dimensions, if they are given."""
 
     def unexpected(self, error: Exception) -> None:
         """Log an error that no adapter has classified, with its stack."""

@@ -14,6 +14,7 @@ from functions.core.search import MOST_RESULTS, Question
 EF_SEARCH = 200
 # Which half of a hybrid query has found a passage; that of the meaning is shown first.
 HALVES = ("knn", "text")
+VECTORS = "chunks.vector"
 
 
 class NoPassageError(Exception):
@@ -43,6 +44,55 @@ def query_body(question: Question) -> dict[str, Any]:
     }
 
 
+def exact_body(question: Question) -> dict[str, Any]:
+    """Ask for the nearest documents by looking at every vector: slow, and nothing is missed."""
+    script = {
+        "lang": "knn",
+        "source": "knn_score",
+        "params": {
+            "field": VECTORS,
+            "query_value": _numbers(question),
+            "space_type": "cosinesimil",
+        },
+    }
+    scored = {"script_score": {"query": {"exists": {"field": VECTORS}}, "script": script}}
+    nested = {"nested": {"path": "chunks", "score_mode": "max", "query": scored}}
+    return {
+        "size": question.most,
+        "_source": ["document_id"],
+        "query": {"bool": {"must": [nested], **_selected(question)}},
+    }
+
+
+def drawn_body(question: Question, seed: int) -> dict[str, Any]:
+    """Ask for documents that chance selects; `chunk_count` reads how many chunks each has."""
+    exists = {"exists": {"field": VECTORS}}
+    # No vectors: OpenSearch 3 gives none of a nested hit.
+    nested = {"nested": {"path": "chunks", "inner_hits": {"size": 0}, "query": exists}}
+    drawn = {
+        "query": {"bool": {"must": [nested], **_selected(question)}},
+        "random_score": {"seed": seed, "field": "_seq_no"},
+        "boost_mode": "replace",
+    }
+    return {
+        "size": question.most,
+        "_source": ["document_id"],
+        "query": {"function_score": drawn},
+    }
+
+
+def chunk_count(found: Mapping[str, Any]) -> int:
+    """Read one answer to `drawn_body`."""
+    return int(found["inner_hits"]["chunks"]["hits"]["total"]["value"])
+
+
+def middle_vector(entry: Mapping[str, Any]) -> list[float]:
+    """Return the vector of a chunk from an entry that was read with its `VECTORS`."""
+    chunks = entry["_source"]["chunks"]
+    numbers: list[float] = chunks[len(chunks) // 2]["vector"]
+    return numbers
+
+
 def hit(found: Mapping[str, Any]) -> Hit:
     """Read one answer to `query_body`."""
     source = found["_source"]
@@ -67,16 +117,19 @@ def _passage(inner: Mapping[str, Any]) -> Mapping[str, Any]:
     raise NoPassageError
 
 
+def _numbers(question: Question) -> list[float]:
+    return [float(number) for number in (() if question.vector is None else question.vector)]
+
+
 def _nearest(question: Question) -> dict[str, Any]:
-    vector = question.vector if question.vector is not None else ()
     knn = {
-        "vector": [float(number) for number in vector],
+        "vector": _numbers(question),
         "k": MOST_RESULTS,
         "method_parameters": {"ef_search": EF_SEARCH},
         # On fields of the parent: works alike on 2.x and 3.x.
         "filter": {"bool": _selected(question)},
     }
-    return _chunks("knn", {"knn": {"chunks.vector": knn}})
+    return _chunks("knn", {"knn": {VECTORS: knn}})
 
 
 def _matching(question: Question) -> dict[str, Any]:

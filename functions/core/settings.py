@@ -60,7 +60,7 @@ class SourceOptions(Frozen):
     tenant_attribute: Attribute | None = Field(
         None,
         description="holds the tenant: in the bulk and delete lanes none waits long for another"
-        " one's backlog",
+        " one's backlog, and a budget may limit each",
     )
     ordering: Ordering = Ordering.PARALLEL
     targets: tuple[Name, ...] = Field(("default",), min_length=1, description="a list of targets")
@@ -108,6 +108,18 @@ class BudgetSettings(Frozen):
     live_share: float = Field(
         0.2, ge=0, le=0.9, description="...: the share that bulk leaves to live writes"
     )
+    tenant_tokens_per_day: int | None = Field(
+        None,
+        ge=1,
+        le=10**15,
+        description="... for each tenant of a source with tenant_attribute, so that none uses up"
+        " what the others need",
+    )
+
+    @property
+    def limits_target(self) -> bool:
+        """Tell whether it limits the target as a whole, and not only each tenant."""
+        return self.tokens_per_day is not None or self.usd_per_month is not None
 
 
 class TargetOptions(Frozen):
@@ -124,6 +136,11 @@ class TargetOptions(Frozen):
     )
     api_version: str | None = Field(None, min_length=1, description="of azure, such as 2024-10-21")
     model: str = Field(min_length=1, description="such as text-embedding-3-small")
+    replaces: Name | None = Field(
+        None,
+        description="the target of the same sources whose searches it is to answer: see"
+        " migration.md",
+    )
     document_prefix: str = Field(
         "",
         max_length=64,
@@ -203,8 +220,19 @@ class TargetSettings(TargetOptions):
     name: str
     dimensions: int
     index: str
+    # The index of the target that it replaces, if vectors of the same model are there.
+    reused_index: str = ""
     # Runs that may work at the same time: each takes its share of the limits.
     workers: int = 10
+
+
+def unnamed_target(targets: Mapping[str, TargetSettings]) -> TargetSettings | None:
+    """Return the target that is meant where none is named: the only one that replaces no other.
+
+    So that a second one, which is still being filled, changes nothing for those who ask.
+    """
+    found = [target for target in targets.values() if target.replaces is None]
+    return found[0] if len(found) == 1 else None
 
 
 class Environment(Frozen):
@@ -326,3 +354,5 @@ class IndexSetupSettings(Environment):
 
     index_endpoint: str
     ledger_table: str
+    # Of each target the index, and that of the target which it replaces, or nothing.
+    indexes: Json[dict[str, str]]

@@ -233,6 +233,9 @@ def record_failure(row: LedgerRow, failure: Failure, *, now_ms: int) -> LedgerRo
     if spends and not row.progress.crashes:
         # A run came to an end with it: it is not what crashed the runs before.
         progress = replace(progress, quarantine=Quarantine.NONE)
+    if failure.kind is FailureKind.TENANT_BUDGET:
+        # All that waited for the next day comes at once: other tenants must not wait for it.
+        row = put_in_lane(row, row.task.lane.heals_in)
     return replace(_with_error(row, failure, now_ms), progress=progress)
 
 

@@ -21,6 +21,7 @@ from functions.core.settings import RetentionSettings, SourceSettings, TargetSet
 from functions.embed.finish import Finish
 from functions.embed.guard.guard import Guard
 from functions.embed.guard.guarded import GuardedEmbedder, GuardedIndex
+from functions.embed.guard.tenants import Tenants
 from functions.embed.payment import Payment
 from functions.embed.probe import probe
 from functions.embed.process import Embed
@@ -46,8 +47,9 @@ def build_embed(
     target: TargetSettings,
     completed_row_days: int = RetentionSettings().completed_rows,
     stage: str = "",
+    reused: Sequence[VectorIndex] = (),
 ) -> Embed:
-    """Put the step together from its dependencies."""
+    """Put the step together from its dependencies; `reused` are indexes with vectors to take."""
     guard = Guard(target, control, telemetry, clock, wait, jitter)
     guarded = GuardedIndex(index, guard)
     announcements = Announcements(announcer, telemetry, clock, stage)
@@ -55,9 +57,11 @@ def build_embed(
     payment = Payment(
         embedder=GuardedEmbedder(embedder, guard),
         index=guarded,
+        reused=tuple(GuardedIndex(one, guard) for one in reused),
         stash=stash,
         telemetry=telemetry,
         target=target,
+        tenants=Tenants(target, control, telemetry, clock),
         is_failing=lambda: guard.tally.is_failing,
         misconfigured=lambda failure: guard.failed(Part.PROVIDER, failure),
         excuse=lambda requests: guard.tally.excuse(Part.PROVIDER, requests),

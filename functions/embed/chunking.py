@@ -8,7 +8,8 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 from semantic_text_splitter import TextSplitter
 
@@ -22,15 +23,12 @@ BYTES_PER_TOKEN = 4
 SEPARATORS = (
     re.compile(r"\n[^\S\n]*\n\s*"),
     re.compile(r"\n\s*"),
-    re.compile(r"(?<=[.!?。！？])\s+"),  # noqa: RUF001
+    re.compile(r"(?<=[.!?])\s+|[。！？][」』）”]*\s*"),  # noqa: RUF001
 )
 # With the white space behind it.
 WORD = re.compile(r"\S+\s*")
-# A chunk ends when it holds this part of its limit, after a unit that is as large by itself
-# (most paragraphs are) or after one of the smaller units that are boundaries. So a little behind
-# an edit, the text is cut as it was before.
-MIN_FILL = 0.5
-BOUNDARY_SHARE = 0.5
+# A sentence that is too long is cut into units of so many words at least.
+LEAST_WORDS = 8
 # A word without end is given to the splitter in blocks: its time grows faster than the text.
 BLOCK_CHARACTERS_PER_TOKEN = 16
 # So short that counting its bytes is good enough.
@@ -47,7 +45,8 @@ def split(
     if _fits(text, max_tokens):
         chunks = [text]
     else:
-        chunks = list(_join(_units(text, max_tokens, SEPARATORS), max_tokens))
+        ordinary = min(max_bytes, max_tokens * BYTES_PER_TOKEN)
+        chunks = list(_join(list(_units(text, max_tokens)), max_tokens, ordinary))
     within = [part for chunk in chunks for part in _within(chunk, max_bytes)]
     return [chunk.strip() for chunk in within if chunk.strip()]
 
@@ -92,38 +91,76 @@ def _size(text: str) -> int:
     return len(text.encode())
 
 
-def _join(units: Iterator[str], max_tokens: int) -> Iterator[str]:
-    """Join neighbours until a chunk is filled enough and its last unit is a boundary."""
-    chunk, tokens = "", 0
-    for unit in units:
-        size = count_tokens(unit, most=max_tokens)
-        if chunk and tokens + size > max_tokens:
-            yield chunk
-            chunk, tokens = "", 0
-        chunk += unit
-        tokens += size
-        enough = max_tokens * MIN_FILL
-        if tokens >= enough and (size >= enough or _is_boundary(unit)):
-            yield chunk
-            chunk, tokens = "", 0
-    yield chunk
+class _Unit(NamedTuple):
+    """A part of the text that is not cut, and how deep the separator behind it is."""
+
+    text: str
+    depth: int
 
 
-def _is_boundary(unit: str) -> bool:
-    return zlib.crc32(unit.strip().encode()) % round(1 / BOUNDARY_SHARE) == 0
+def _join(units: Sequence[_Unit], max_tokens: int, max_bytes: int) -> Iterator[str]:
+    """Join neighbours that fit into one chunk: sentences before lines, lines before paragraphs.
+
+    Of equal separators their text decides which is first. So whether two neighbours are joined
+    depends on the text around them, and not on where the chunks before them end.
+    """
+    # Of the chunk that ends, or begins, with a unit: its other end.
+    first, last = list(range(len(units))), list(range(len(units)))
+    sizes = [0, *accumulate(_size(unit.text) for unit in units)]
+    for place in sorted(range(len(units) - 1), key=lambda place: _order(units[place])):
+        start, end = first[place], last[place + 1]
+        if sizes[end + 1] - sizes[start] <= max_bytes and _fits(
+            _text(units, start, end), max_tokens
+        ):
+            first[end], last[start] = start, end
+    start = 0
+    while start < len(units):
+        yield _text(units, start, last[start])
+        start = last[start] + 1
 
 
-def _units(text: str, max_tokens: int, separators: tuple[re.Pattern[str], ...]) -> Iterator[str]:
+def _text(units: Sequence[_Unit], first: int, last: int) -> str:
+    return "".join(unit.text for unit in units[first : last + 1])
+
+
+def _order(unit: _Unit) -> tuple[int, int]:
+    return -unit.depth, zlib.crc32(unit.text.strip().encode())
+
+
+def _units(text: str, max_tokens: int, depth: int = 0) -> Iterator[_Unit]:
     """Cut at the first separator, and what is too long at the next; lose nothing."""
-    if not separators:
-        cut_word = partial(_inside_word, max_tokens=max_tokens)
-        yield from _between_words(text, partial(_fits, max_tokens=max_tokens), cut_word)
-        return
-    for part in _cut_after(separators[0], text):
+    for part in _parts(text, depth):
         if _fits(part, max_tokens):
-            yield part
+            yield _Unit(part, depth)
+            continue
+        if depth < len(SEPARATORS):
+            *others, end = _units(part, max_tokens, depth + 1)
         else:
-            yield from _units(part, max_tokens, separators[1:])
+            cut_word = partial(_inside_word, max_tokens=max_tokens)
+            fits = partial(_fits, max_tokens=max_tokens)
+            *others, end = (_Unit(one, depth) for one in _between_words(part, fits, cut_word))
+        yield from others
+        yield _Unit(end.text, depth)
+
+
+def _parts(text: str, depth: int) -> Iterator[str]:
+    if depth < len(SEPARATORS):
+        places = [found.end() for found in SEPARATORS[depth].finditer(text)]
+    else:
+        places = list(_places_between_words(text))
+    for start, end in pairwise([0, *places, len(text)]):
+        if start < end:
+            yield text[start:end]
+
+
+def _places_between_words(text: str) -> Iterator[int]:
+    """Choose some of them by the word that they follow."""
+    words = 0
+    for found in WORD.finditer(text):
+        words += 1
+        if words >= LEAST_WORDS and zlib.crc32(found[0].strip().encode()) % LEAST_WORDS == 0:
+            yield found.end()
+            words = 0
 
 
 def _between_words(
@@ -178,15 +215,6 @@ def _inside_word(text: str, max_tokens: int) -> Iterator[str]:
 def _starts(splitter: TextSplitter, block: str) -> list[int]:
     """Return where the second chunk of a block begins, and each one behind it."""
     return [place for place, _ in splitter.chunk_indices(block)][1:]
-
-
-def _cut_after(separator: re.Pattern[str], text: str) -> Iterator[str]:
-    start = 0
-    for found in separator.finditer(text):
-        yield text[start : found.end()]
-        start = found.end()
-    if start < len(text):
-        yield text[start:]
 
 
 def _fits(text: str, max_tokens: int) -> bool:

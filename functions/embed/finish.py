@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from functions.core.announcement import is_announced
 from functions.core.closing import close_rows
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.ledger_row import LedgerRow, Quarantine
@@ -110,7 +111,7 @@ class Finish:
     def report(self) -> None:
         """Log the failures of a run, one line a cause, and start again."""
         for (kind, message), documents in self.failures.items():
-            self.tools.telemetry.count(f"Failures.{kind}", documents)
+            self.tools.telemetry.count("Failures", documents, kind=str(kind))
             is_bulk = documents >= BULK_DOCUMENTS
             self.tools.telemetry.count("BulkFailures", int(is_bulk))
             self.tools.telemetry.event(
@@ -140,13 +141,34 @@ class Finish:
     def _log(self, one: Ended) -> None:
         row = one.row or one.job.row
         details: dict[str, object] = {"attempt": row.progress.attempts}
+        count = self.tools.telemetry.count
         if isinstance(one.ending, Failed):
             failure = one.ending.failure
             details |= {"failure": str(failure.kind), "reason": failure.message}
             self.failures[failure.kind, failure.message] += 1
-            self.tools.telemetry.count("TasksFailed", int(failure.kind.spends_attempt))
-        if isinstance(one.ending, Indexed | Removed) and row.written_ms:
-            details["freshness_ms"] = self.tools.clock() - row.written_ms
-            self.tools.telemetry.count("FreshnessMilliseconds", self.tools.clock() - row.written_ms)
+            if failure.kind.spends_attempt:
+                count("TasksFailed")
+                count("RetriesFailed", int(one.job.row.progress.attempts > 0))
+        elif isinstance(one.ending, Indexed | Removed) and one.row is not None:
+            details |= self._count_success(one.job, one.row)
         self.tools.telemetry.event(one.conclusion.event, **one.job.task.log_fields(), **details)
-        self.tools.telemetry.count(one.conclusion.metric)
+        count(one.conclusion.metric)
+        if one.row is not None and is_announced(one.row):
+            count("TasksEnded", target=self.tools.target.name)
+
+    def _count_success(self, job: Job, row: LedgerRow) -> dict[str, object]:
+        """Count how fresh an entry is, and what it took; return what is logged of it."""
+        count, now_ms = self.tools.telemetry.count, self.tools.clock()
+        count("Attempts", row.progress.attempts)
+        if row.progress.attempts > 1:
+            count("RetriesSucceeded")
+            failed_ms = [error.at_ms for error in row.errors if error.at_ms >= row.written_ms]
+            count("RetrySuccessMilliseconds", max(0, now_ms - min(failed_ms, default=now_ms)))
+        paid: dict[str, object] = {"tokens": row.indexed.tokens} if row.indexed.tokens else {}
+        if not row.written_ms:
+            return paid
+        # The write has the time of another clock.
+        fresh_ms = max(0, now_ms - row.written_ms)
+        task = job.task
+        count("FreshnessMilliseconds", fresh_ms, lane=str(task.lane), source=task.source)
+        return {**paid, "freshness_ms": fresh_ms}

@@ -32,7 +32,7 @@ metrics = make_metrics("embed")
 @cache
 def embed() -> Embed:
     """Build the step once per process."""
-    metrics.set_default_dimensions(stage=os.environ.get("STAGE", "none"))
+    metrics.stage = os.environ.get("STAGE", "none")
     settings = EmbedSettings.from_environment()
     session = boto3.Session()
     dynamodb = session.client("dynamodb", config=CLIENT_CONFIG)
@@ -49,6 +49,7 @@ def embed() -> Embed:
             settings.target, ApiKey(secrets, settings.api_key_secret), client=session.client
         ),
         index=OpenSearchIndex(http, settings.target.index),
+        reused=[OpenSearchIndex(http, one) for one in (settings.target.reused_index,) if one],
         stash=S3Stash(session.client("s3", config=CLIENT_CONFIG), settings.stash_bucket),
         control=DynamoDbControl(dynamodb, settings.ledger_table, once=once),
         announcer=EventBridgeAnnouncer(events, settings.event_bus),
@@ -75,3 +76,9 @@ def lambda_handler(event: dict[str, Any], context: InvocationContext) -> dict[st
         seconds_left=lambda: context.get_remaining_time_in_millis() / 1000,
     )
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
+
+
+if "AWS_LAMBDA_RUNTIME_API" in os.environ:
+    # In Lambda, before the first event: a run that ends before its first call to SQS leaves its
+    # messages hidden for six timeouts.
+    embed()

@@ -11,6 +11,7 @@ from functions.core.ports import Embedder, Stash, Telemetry, VectorIndex
 from functions.core.settings import TargetSettings
 from functions.embed.chunking import count_tokens, starts
 from functions.embed.ending import Failed, Untouched
+from functions.embed.guard.tenants import Admitted, Tenants
 from functions.embed.job import Prepared
 from functions.embed.packing import Past, Piece
 from functions.embed.run_time import RunTime
@@ -69,27 +70,31 @@ class Payment:
     stash: Stash
     telemetry: Telemetry
     target: TargetSettings
+    tenants: Tenants
     is_failing: Callable[[], bool]
     misconfigured: Callable[[Failure], None]  # called if a setting is the cause
     excuse: Callable[[int], None]  # called with the requests for which a document is the cause
+    reused: Sequence[VectorIndex] = ()  # indexes whose vectors are taken, never written
 
     def pay(
         self, load: Sequence[Prepared], time: RunTime
     ) -> tuple[list[Paid], dict[RowKey, Unpaid]]:
         """Return the documents with all the vectors that they can have, and the others."""
         known = self._known(load)
-        pieces = self._missing(load, known)
+        admitted = self.tenants.admit(self._missing(load, known))
         limit = self.embedder.limits.tokens_per_request
         buying = Buying(
             # An account may allow less than its provider does.
             max_tokens=min(self.target.tokens_per_request or limit, limit),
             is_failing=self.is_failing(),
         )
-        bought = vectorize(pieces, self.embedder, buying, time)
+        bought = vectorize(admitted.pieces, self.embedder, buying, time)
+        self.tenants.settle(admitted, bought.tokens)
+        bought = replace(bought, failed={**admitted.refused, **bought.failed})
         if bought.cause is not None and bought.cause.kind is FailureKind.CONFIGURATION:
             self.misconfigured(bought.cause)
         self.excuse(bought.judged)
-        self._report(load, pieces, bought)
+        self._report(load, admitted, bought)
         paid: list[Paid] = []
         unpaid: dict[RowKey, Unpaid] = {}
         for prepared in load:
@@ -109,13 +114,19 @@ class Payment:
                 self.keep(prepared, vectors)
         return paid, unpaid
 
-    def _report(self, load: Sequence[Prepared], pieces: Sequence[Piece], bought: Vectors) -> None:
+    def _report(self, load: Sequence[Prepared], admitted: Admitted, bought: Vectors) -> None:
         for error in bought.unexpected:
             self.telemetry.unexpected(error)
         self.telemetry.count("ProviderRequests", bought.requests)
-        self.telemetry.count("TokensPaid", sum(bought.tokens.values()))
+        # A run has the messages of one lane.
+        whose = {"lane": str(load[0].job.task.lane), "model": self.target.model}
+        tokens = sum(bought.tokens.values())
+        self.telemetry.count("TokensPaid", tokens, **whose)
+        if price := self.target.usd_per_million_tokens:
+            self.telemetry.count("DollarsPaid", tokens * price / 1_000_000, **whose)
         self.telemetry.count("ChunksPaid", len(bought.paid))
-        self.telemetry.count("ChunksReused", sum(len(p.hashes) for p in load) - len(pieces))
+        missing = len(admitted.pieces) + len(admitted.refused)
+        self.telemetry.count("ChunksReused", sum(len(p.hashes) for p in load) - missing)
 
     def keep(self, prepared: Prepared, vectors: Mapping[str, Vector]) -> bool:
         """Stash what was paid for a document that did not make it into the index."""
@@ -139,7 +150,22 @@ class Payment:
                 **(entry.vectors if entry else {}),
                 **self._stashed(prepared),
             }
+        for index in self.reused:
+            self._add_from(index, load, known)
         return known
+
+    def _add_from(
+        self, index: VectorIndex, load: Sequence[Prepared], known: dict[RowKey, dict[str, Vector]]
+    ) -> None:
+        """Add what the index of the replaced target has for documents that lack vectors.
+
+        Whatever version it holds: a chunk's hash says all that decides its vector.
+        """
+        lacking = [one for one in load if not known[one.job.key].keys() >= set(one.hashes)]
+        stored = index.read([one.job.entry_id for one in lacking]) if lacking else {}
+        for one in lacking:
+            if entry := stored.get(one.job.entry_id):
+                known[one.job.key] = {**entry.vectors, **known[one.job.key]}
 
     def _stashed(self, prepared: Prepared) -> Mapping[str, Vector]:
         if not prepared.job.row.stashed:
@@ -152,23 +178,27 @@ class Payment:
 
     def _missing(
         self, load: Sequence[Prepared], known: Mapping[RowKey, Mapping[str, Vector]]
-    ) -> list[Piece]:
-        """List each chunk that has no vector once, however many documents share it."""
-        texts: dict[str, tuple[str, int]] = {}
+    ) -> dict[str, list[Piece]]:
+        """List the chunks of each tenant that have no vector, however many documents share one."""
+        texts: dict[str, dict[str, tuple[str, int]]] = {}
         for number, prepared in enumerate(load):
+            mine = texts.setdefault(prepared.document.tenant, {})
             for text, digest in zip(prepared.inputs, prepared.hashes, strict=True):
                 if digest not in known[prepared.job.key]:
-                    texts.setdefault(digest, (text, number))
-        return [
-            Piece(
-                digest,
-                text,
-                count_tokens(text, most=self.target.chunk_tokens),
-                number,
-                _past(load[number].job.row),
-            )
-            for digest, (text, number) in texts.items()
-        ]
+                    mine.setdefault(digest, (text, number))
+        return {
+            tenant: [
+                Piece(
+                    digest,
+                    text,
+                    count_tokens(text, most=self.target.chunk_tokens),
+                    number,
+                    _past(load[number].job.row),
+                )
+                for digest, (text, number) in mine.items()
+            ]
+            for tenant, mine in texts.items()
+        }
 
 
 def _past(row: LedgerRow) -> Past:

@@ -71,7 +71,7 @@ def split_document(job: Job, document: Document, target: TargetSettings) -> Prep
     size = entry_bytes(len(chunks), document, target.dimensions)
     if size > target.max_entry_mb * 1_000_000:
         reason = (
-            f"the entry would have about {size // 1_000_000} MB, target {target.name} allows"
+            f"the entry would have about {-(-size // 1_000_000)} MB, target {target.name} allows"
             f" {target.max_entry_mb} (max_entry_mb): shorten the text, or take larger chunks or"
             " fewer dimensions"
         )

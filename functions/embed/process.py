@@ -230,8 +230,13 @@ class Embed:
 
 
 def _typed(job: Job, content: Document | Unusable | None) -> Job:
-    """Note the document's type on its row: it chooses the retry policy."""
-    return job if content is None else replace(job, row=replace(job.row, type=content.type))
+    """Note on the row the type, which chooses the retry policy, and the tenant."""
+    if content is None:
+        return job
+    row = replace(job.row, type=content.type)
+    if isinstance(content, Document):
+        row = replace(row, task=replace(row.task, tenant=content.tenant))
+    return replace(job, row=row)
 
 
 def _is_back(job: Job, content: Document | Unusable | None) -> bool:

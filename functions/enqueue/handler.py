@@ -24,7 +24,7 @@ metrics = make_metrics("enqueue")
 @cache
 def enqueue() -> Enqueue:
     """Build the step once per process."""
-    metrics.set_default_dimensions(stage=os.environ.get("STAGE", "none"))
+    metrics.stage = os.environ.get("STAGE", "none")
     settings = EnqueueSettings.from_environment()
     dynamodb = boto3.client("dynamodb", config=CLIENT_CONFIG)
     return Enqueue(

@@ -156,7 +156,8 @@ def check_fit(spec: IndexSpec, mapping: Mapping[str, Any]) -> None:
             f"{compression}, or fill a second target with an index of its own from the sources"
         )
     for path, field in wanted.items():
-        found, kind = existing.get(path, field).get("type"), field.get("type")
+        # OpenSearch names the type of an object only while it has no fields.
+        found, kind = (one.get("type", "object") for one in (existing.get(path, field), field))
         if found != kind:
             raise MisfitError(
                 f"index {spec.alias} has field {path} as {found}, the target asks for {kind}: use "

@@ -11,13 +11,25 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from functions.adapters.aws_clients import CLIENT_CONFIG
 from functions.adapters.dynamodb_control import DynamoDbControl
 from functions.adapters.opensearch_admin import OpenSearchAdmin
-from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp
+from functions.adapters.opensearch_http import (
+    FORBIDDEN,
+    OpenSearchError,
+    OpenSearchHttp,
+    failed,
+    refused,
+)
 from functions.adapters.telemetry import make_logger
 from functions.core.control import lost_index
 from functions.core.failure import FailureError
 from functions.core.ports import InvocationContext
 from functions.core.settings import IndexSetupSettings, MetadataType, VectorCompression
 from functions.index_setup.ensure import IndexSpec, ensure_index
+from functions.index_setup.migration import (
+    AliasRefusedError,
+    AliasRequest,
+    answer,
+    check_end,
+)
 
 logger = make_logger("index_setup")
 
@@ -39,6 +51,7 @@ class Request(BaseModel):
     Shards: int = 1
     Replicas: int = 0
     Compression: VectorCompression = "none"
+    SharedAlias: str | None = None
 
     @property
     def spec(self) -> IndexSpec:
@@ -53,8 +66,10 @@ class Request(BaseModel):
         )
 
 
-def lambda_handler(event: dict[str, Any], context: InvocationContext) -> None:
-    """Create or check the index, and answer CloudFormation."""
+def lambda_handler(event: dict[str, Any], context: InvocationContext) -> dict[str, Any] | None:
+    """Create or check the index, and answer CloudFormation; or move a read alias for a command."""
+    if "RequestType" not in event:
+        return _move(AliasRequest.model_validate(event))
     reason = "done"
     physical_id = event.get("PhysicalResourceId") or event["LogicalResourceId"]
     succeeded = True
@@ -63,23 +78,47 @@ def lambda_handler(event: dict[str, Any], context: InvocationContext) -> None:
         if event["RequestType"] != "Delete":
             request = Request.model_validate(event["ResourceProperties"])
             physical_id = request.Index
-            reason = _ensure(request, context)
+            was_shared = event.get("OldResourceProperties", {}).get("SharedAlias")
+            reason = _ensure(request, context, was_shared)
     except Exception as error:
         # Whatever it is, CloudFormation must hear of it, or it waits for an hour.
         logger.exception("index_setup_failed")
         succeeded, reason = False, _words(error)
     _answer(event, physical_id=physical_id, succeeded=succeeded, reason=reason)
+    return None
 
 
-def _ensure(request: Request, context: InvocationContext) -> str:
+def _move(request: AliasRequest) -> dict[str, Any]:
+    """Answer a command; what is refused is an answer too."""
+    settings = IndexSetupSettings.from_environment()
+    try:
+        done = answer(request, _admin(boto3.Session(), settings), settings.indexes)
+    except AliasRefusedError as error:
+        return refused(OpenSearchError(FORBIDDEN, "not_allowed", str(error)))
+    except OpenSearchError as error:
+        return refused(error)
+    except FailureError as error:
+        return failed(error)
+    if done["before"] != done["after"]:
+        logger.info("read_alias_moved", extra={"read": request.read, **done})
+    return {"answer": done}
+
+
+def _admin(session: boto3.Session, settings: IndexSetupSettings) -> OpenSearchAdmin:
+    return OpenSearchAdmin(OpenSearchHttp.of(session, settings.index_endpoint))
+
+
+def _ensure(request: Request, context: InvocationContext, was_shared: str | None) -> str:
     session = boto3.Session()
     settings = IndexSetupSettings.from_environment()
-    admin = OpenSearchAdmin(OpenSearchHttp.of(session, settings.index_endpoint))
+    admin = _admin(session, settings)
     dynamodb = session.client("dynamodb", config=CLIENT_CONFIG)
     control = DynamoDbControl(dynamodb, settings.ledger_table)
     while True:
         try:
             done = ensure_index(request.spec, admin)
+            if was_shared is not None and was_shared != request.SharedAlias:
+                check_end(request.spec, admin, settings.indexes, was_shared)
             _note(request, admin, control)
             return done
         except (FailureError, OpenSearchError) as error:

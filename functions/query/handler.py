@@ -5,14 +5,19 @@ from typing import Any
 
 import boto3
 
-from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp
+from functions.adapters.opensearch_http import (
+    FORBIDDEN,
+    OpenSearchError,
+    OpenSearchHttp,
+    failed,
+    refused,
+)
 from functions.adapters.telemetry import make_logger
 from functions.core.failure import FailureError
 from functions.core.ports import InvocationContext
 from functions.core.settings import QuerySettings
 from functions.query.question import Question, why_refused
 
-FORBIDDEN = 403
 logger = make_logger("query")
 
 
@@ -33,15 +38,11 @@ def lambda_handler(event: dict[str, Any], context: InvocationContext) -> dict[st
     question = Question.model_validate(event)
     logger.info("index_asked", extra={"path": question.path})
     if reason := why_refused(question, settings().indexes):
-        return _refused(OpenSearchError(FORBIDDEN, "not_allowed", reason))
+        return refused(OpenSearchError(FORBIDDEN, "not_allowed", reason))
     try:
         answer = index().call("POST", question.path, question.body, query=question.query)
     except OpenSearchError as error:
-        return _refused(error)
+        return refused(error)
     except FailureError as error:
-        return {"failed": {"kind": error.failure.kind, "message": error.failure.message}}
+        return failed(error)
     return {"answer": answer}
-
-
-def _refused(error: OpenSearchError) -> dict[str, Any]:
-    return {"refused": {"status": error.status, "kind": error.kind, "reason": error.reason}}

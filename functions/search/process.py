@@ -24,7 +24,7 @@ from functions.core.search import (
     next_cursor,
     page_start,
 )
-from functions.core.settings import SourceSettings, TargetSettings
+from functions.core.settings import SourceSettings, TargetSettings, unnamed_target
 
 BAD_REQUEST = 400
 UNAVAILABLE = 503
@@ -68,12 +68,11 @@ class Search:
         return _page(request, served.name, hits, start, mode, (*notes, *more))
 
     def _target(self, name: str | None) -> TargetSettings:
-        if name is None and len(self.targets) == 1:
-            return next(iter(self.targets.values()))
-        if name is None or name not in self.targets:
+        found = unnamed_target(self.targets) if name is None else self.targets.get(name)
+        if found is None:
             known = ", ".join(sorted(self.targets))
             raise SearchError(BAD_REQUEST, f"which target? `target` is one of: {known}")
-        return self.targets[name]
+        return found
 
     def _question(self, request: SearchRequest, target: TargetSettings) -> Question:
         feeding = {one.name: one for one in self.sources if target.name in one.targets}

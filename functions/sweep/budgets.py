@@ -42,7 +42,7 @@ class Budgets:
             return None
         budget = budget_of(target, control, now_ms=self.clock())
         if budget is not None:
-            self.telemetry.count("BudgetUsedPercent", budget.used_percent)
+            self.telemetry.count("BudgetUsedPercent", budget.used_percent, target=target.name)
             if budget.used_percent >= WARNING_PERCENT:
                 self.telemetry.event(
                     "budget_nearly_used",

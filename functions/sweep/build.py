@@ -72,6 +72,6 @@ def build_sweep(
     # Parked rows, and requeues that were never confirmed.
     due = SendDue(tools, "due", Group.PARKED, due_rule)
     watch = WatchIndexes(admin, control, telemetry, {one.name: one.index for one in targets})
-    with_budget = [one for one in targets if one.budget is not None]
+    with_budget = [one for one in targets if one.budget and one.budget.limits_target]
     budgets = [Budgets(control, telemetry, clock, with_budget, over_budget)] if with_budget else []
     return Sweep({"due": (watch, due, *budgets), "maintenance": maintenance}, telemetry, clock)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from functions.core.ledger_row import Group
 from functions.core.ports import Clock, Ledger, Listed, Telemetry
@@ -14,6 +14,8 @@ GAUGES = {
     Group.HEALING: "HealingDocuments",
     Group.FAILED: "FailedDocuments",
 }
+# Also counted by source, and with the age of the oldest.
+AGES = {"FailedDocuments": "OldestFailedSeconds", "StuckDocuments": "OldestStuckSeconds"}
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,8 @@ class Census:
 
     def run(self, seconds_left: SecondsLeft) -> None:
         """Count the rows of each group; counts that time cut off are not published."""
-        counts: Counter[str] = Counter()
-        now_ms = self.clock()
-        stuck_ms = now_ms - round(self.stuck_hours * 3_600_000)
+        counted = Counted(now_ms=self.clock())
+        stuck_ms = counted.now_ms - round(self.stuck_hours * 3_600_000)
         for group in (Group.OPEN, *GAUGES):
             due_ms = stuck_ms if group is Group.OPEN else None
             for listed in self.ledger.listed([group], due_ms=due_ms):
@@ -40,9 +41,38 @@ class Census:
                     return
                 # What was removed from cdk.json needs no person until it is forgotten.
                 if listed.is_fed(self.deployed):
-                    counts.update(metrics_of(listed, group, now_ms=now_ms, stuck_ms=stuck_ms))
+                    counted.add(listed, group, stuck_ms=stuck_ms)
+        self._publish(counted)
+
+    def _publish(self, counted: "Counted") -> None:
+        count = self.telemetry.count
         for metric in (*GAUGES.values(), "StuckDocuments", "TasksSkippedByBackoff"):
-            self.telemetry.count(metric, counts[metric])
+            count(metric, counted.documents[metric])
+        for metric, age in AGES.items():
+            count(age, counted.age_seconds(metric))
+            for source in sorted({source for _, source in self.deployed}):
+                count(metric, counted.by_source[metric, source], source=source)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What was counted until now."""
+
+    now_ms: int
+    documents: Counter[str] = field(default_factory=Counter)
+    by_source: Counter[tuple[str, str]] = field(default_factory=Counter)
+    oldest_ms: dict[str, int] = field(default_factory=dict)
+
+    def add(self, listed: Listed, group: Group, *, stuck_ms: int) -> None:
+        """Count a row."""
+        for metric in metrics_of(listed, group, now_ms=self.now_ms, stuck_ms=stuck_ms):
+            self.documents[metric] += 1
+            self.by_source[metric, listed.source] += 1
+            self.oldest_ms[metric] = min(self.oldest_ms.get(metric, self.now_ms), listed.due_ms)
+
+    def age_seconds(self, metric: str) -> float:
+        """Return how old the oldest row of a metric is; 0 if there is none."""
+        return (self.now_ms - self.oldest_ms.get(metric, self.now_ms)) / 1000
 
 
 def metrics_of(listed: Listed, group: Group, *, now_ms: int, stuck_ms: int) -> Iterator[str]:

@@ -32,7 +32,7 @@ metrics = make_metrics("sweep")
 def sweep() -> Sweep:
     """Build the step once per process."""
     stage = os.environ.get("STAGE", "none")
-    metrics.set_default_dimensions(stage=stage)
+    metrics.stage = stage
     settings = SweepSettings.from_environment()
     session = boto3.Session()
     dynamodb = session.client("dynamodb", config=CLIENT_CONFIG)

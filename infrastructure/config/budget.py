@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from functions.core.settings import TargetOptions
+from functions.core.settings import BudgetSettings, TargetOptions
 from infrastructure.config.mistakes import Mistake
 from infrastructure.config.prices import price_of
 
@@ -17,8 +17,7 @@ def budget_mistakes(target: TargetOptions) -> Iterator[Mistake]:
     budget, price = target.budget, usd_per_million_tokens(target)
     if budget is None:
         return
-    if budget.tokens_per_day is None and budget.usd_per_month is None:
-        yield Mistake(("budget",), "limits nothing", "tokens_per_day, usd_per_month or both")
+    yield from _tenant_mistakes(budget, target.chunk_tokens)
     most: dict[str, float] = {}
     if budget.tokens_per_day is not None:
         most["tokens_per_day"] = budget.tokens_per_day
@@ -33,3 +32,16 @@ def budget_mistakes(target: TargetOptions) -> Iterator[Mistake]:
             wrong = f"{getattr(budget, limit):g} leaves bulk less than one chunk"
             allowed = f"more: {target.chunk_tokens} tokens (chunk_tokens) beside live_share"
             yield Mistake(("budget", limit), wrong, allowed)
+
+
+def _tenant_mistakes(budget: BudgetSettings, chunk_tokens: int) -> Iterator[Mistake]:
+    tokens = budget.tenant_tokens_per_day
+    if tokens is None and not budget.limits_target:
+        allowed = "tokens_per_day, usd_per_month or tenant_tokens_per_day"
+        yield Mistake(("budget",), "limits nothing", allowed)
+    if tokens is not None and tokens < chunk_tokens:
+        wrong, allowed = (
+            f"{tokens} is less than one chunk",
+            f"at least {chunk_tokens} (chunk_tokens)",
+        )
+        yield Mistake(("budget", "tenant_tokens_per_day"), wrong, allowed)

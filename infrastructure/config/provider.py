@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from functions.adapters.bedrock_models import MODEL_IDS, bedrock_model
 from functions.adapters.openai_limits import LIMITS, MODEL_DIMENSIONS, sends_dimensions
 from functions.core.ports import ProviderLimits
+from functions.core.settings import TargetOptions
 from infrastructure.config.address import address_mistakes
 from infrastructure.config.mistakes import Mistake, did_you_mean, with_question
 
@@ -47,7 +48,7 @@ NOT_FOR_BEDROCK = {
 }
 
 
-def limits_of(target: "TargetConfig") -> ProviderLimits:
+def limits_of(target: TargetOptions) -> ProviderLimits:
     """Return what a request of the target may hold."""
     is_known = target.provider == "bedrock" and target.model in MODEL_IDS
     return bedrock_model(target.model).limits if is_known else LIMITS

@@ -9,6 +9,7 @@ from functions.core.names import CONTROL_PREFIX
 from infrastructure.config.domain_rules import what_the_domain_refuses
 from infrastructure.config.mistakes import Mistake, one_of
 from infrastructure.config.places import scattered
+from infrastructure.config.replacement import replacement_mistakes, unknown_replaced
 from infrastructure.config.stage import StageConfig
 from infrastructure.environment_limit import large_environments
 from infrastructure.function_table import FUNCTIONS
@@ -31,12 +32,14 @@ UNRESERVED_CONCURRENCY = 100
 
 def broken_rules(stage: str, config: StageConfig) -> list[Mistake]:
     """List every mistake that only shows when the parts of a stage are seen together."""
-    mistakes = [*_unknown_targets(config)]
+    mistakes = [*_unknown_targets(config), *unknown_replaced(config)]
     if mistakes:
         return mistakes
     return [
         *_reserved_names(config),
         *_idle_targets(config),
+        *_tenants_unknown(config),
+        *replacement_mistakes(config),
         *_small_reserves(config),
         *_small_shares(config),
         *_crowded_dead_letters(config),
@@ -66,6 +69,16 @@ def _reserved_names(config: StageConfig) -> Iterator[Mistake]:
     if CONTROL_PREFIX in config.targets:
         path = ("targets", CONTROL_PREFIX)
         yield Mistake(path, "is a name of embedq's own", f"any name but {CONTROL_PREFIX}")
+
+
+def _tenants_unknown(config: StageConfig) -> Iterator[Mistake]:
+    for name, target in config.targets.items():
+        sources = [config.sources[source] for source in config.sources_of(name)]
+        is_limited = target.budget and target.budget.tenant_tokens_per_day
+        if is_limited and not any(source.tenant_attribute for source in sources):
+            path = ("targets", name, "budget", "tenant_tokens_per_day")
+            allowed = "set tenant_attribute of a source, or leave it out"
+            yield Mistake(path, "no source of this target names its tenants", allowed)
 
 
 def _idle_targets(config: StageConfig) -> Iterator[Mistake]:

@@ -6,6 +6,7 @@ from pydantic import Field, StringConstraints, field_validator
 
 from functions.core.frozen import Frozen
 from functions.core.settings import Name, RetentionSettings, VerifySettings
+from infrastructure.config.alarms import AlarmsConfig
 from infrastructure.config.mistakes import ConfigError, Mistake
 from infrastructure.config.opensearch import OpenSearchConfig
 from infrastructure.config.source import KeyArn, SourceConfig
@@ -63,6 +64,7 @@ class StageConfig(Frozen):
     log_retention_days: RetentionDays = 30
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     alarm_emails: AlarmEmailsConfig = AlarmEmailsConfig()
+    alarms: AlarmsConfig = AlarmsConfig()
     completion_events: bool = Field(
         True, description="... (whether each document's end is sent to the event bus)"
     )
@@ -98,6 +100,11 @@ class StageConfig(Frozen):
             for source in self.sources_of(target).values()
             for field, kind in source.metadata.items()
         }
+
+    def reuses_vectors(self, target: str) -> bool:
+        """Tell whether a target can take vectors out of the index of the one that it replaces."""
+        replaced = self.targets.get(self.targets[target].replaces or "")
+        return replaced is not None and self.targets[target].same_model(replaced)
 
     def workers_of(self, target: str) -> int:
         """Return how many calls of embed its lanes may start at once."""

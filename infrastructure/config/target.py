@@ -34,6 +34,11 @@ SecretArn = Annotated[
     ),
 ]
 _RANGE = "... calls of embed at once"
+# Prefixes and further fields of a request are part of each chunk's hash, which is compared too.
+_VECTOR_SETTINGS = (
+    *("provider", "base_url", "region", "api_version", "model", "vector_dimensions"),
+    *("headers", "encoding_format", "send_dimensions"),
+)
 # AWS asks for 6x, leaving Lambda room to retry a throttled batch:
 # https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
 VISIBILITY_TIMEOUTS = 6
@@ -131,6 +136,10 @@ class TargetConfig(TargetOptions):
     @property
     def vector_dimensions(self) -> int:
         return self.dimensions or usual_dimensions(self)
+
+    def same_model(self, other: "TargetConfig") -> bool:
+        """Tell whether a text has the same vector with both, as far as settings can tell."""
+        return all(getattr(self, name) == getattr(other, name) for name in _VECTOR_SETTINGS)
 
     @property
     def has_api_key(self) -> bool:

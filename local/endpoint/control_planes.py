@@ -1,49 +1,18 @@
-"""Services without an engine: CloudFormation's DescribeStacks by hand, and moto for the rest."""
+"""Services without an engine: moto answers for those that are true in memory."""
 
 import threading
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from starlette.responses import Response
 
+from local.aws_client import local_arn
 from local.endpoint.messages import OF_THE_CONNECTION, Request
-from local.endpoint.protocols import AwsError, result
-from local.specs import StackSpec
+from local.specs import ScheduleSpec
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
-
-
-class Stacks:
-    """Describes the running stack; moto does not know it."""
-
-    def __init__(self, *, region: str, account: str) -> None:
-        self._arn_start = f"arn:aws:cloudformation:{region}:{account}:stack/"
-        self._described: dict[str, Any] | None = None
-
-    def serve(self, stack: StackSpec) -> None:
-        """Describe this stack from now on."""
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self._described = {
-            "StackId": f"{self._arn_start}{stack.name}/{stack.name}",
-            "StackName": stack.name,
-            "CreationTime": now.replace("+00:00", "Z"),
-            "StackStatus": "CREATE_COMPLETE",
-            "Outputs": [
-                {"OutputKey": key, "OutputValue": value} for key, value in stack.outputs.items()
-            ],
-        }
-
-    def answer(self, request: Request) -> Response:
-        """Answer DescribeStacks."""
-        wanted = request.form.get("StackName", "")
-        stack = self._described
-        if stack is not None and wanted in ("", stack["StackName"], stack["StackId"]):
-            return result(request, {"Stacks": [stack]})
-        if wanted:
-            raise AwsError("ValidationError", f"Stack with id {wanted} does not exist")
-        return result(request, {"Stacks": []})
 
 
 class MotoServices:
@@ -80,6 +49,30 @@ class MotoServices:
             return Response(b"".join(body), int(status.split()[0]), headers)
         finally:
             builder.close()
+
+    def add_rules(self, region: str, schedules: Sequence[ScheduleSpec]) -> None:
+        """Let EventBridge tell of the stack's rules; the runner fires them."""
+        if not schedules:
+            return
+        self._loaded()
+        from moto.events.models import events_backends
+
+        backend = events_backends[self._account][region]
+        for number, one in enumerate(schedules):
+            state = "ENABLED" if one.enabled else "DISABLED"
+            backend.put_rule(one.rule, scheduled_expression=one.expression, state=state)
+            arn = local_arn("lambda", f"function:{one.function}")
+            target = {"Id": f"Target{number}", "Arn": arn, "Input": one.payload}
+            backend.put_targets(one.rule, None, [target])
+
+    def rules(self, region: str, bus: str) -> list[Any]:
+        """Return the rules of EventBridge that clients have made, as moto keeps them."""
+        if self._app is None:
+            return []
+        from moto.events.models import events_backends
+
+        buses = events_backends[self._account][region].event_buses
+        return list(buses[bus].rules.values()) if bus in buses else []
 
     def _loaded(self) -> "WSGIApplication":
         with self._lock:

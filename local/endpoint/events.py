@@ -1,4 +1,4 @@
-"""EventBridge's PutEvents: accepted events are added to a file, one a line, and go nowhere else.
+"""EventBridge's PutEvents: accepted events are added to a file, one a line, and delivered.
 
 moto would send them to its own queues, which are not read here. Rules, buses and all other calls
 of EventBridge stay with moto.
@@ -7,7 +7,7 @@ of EventBridge stay with moto.
 import json
 import threading
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,9 +29,17 @@ Entry = Mapping[str, Any]
 class Events:
     """Checks events and keeps the accepted ones."""
 
-    def __init__(self, file: Path | None, *, region: str, account: str) -> None:
-        """Add to this file; None keeps nothing."""
+    def __init__(
+        self,
+        file: Path | None,
+        *,
+        region: str,
+        account: str,
+        deliver: Callable[[Mapping[str, Any], str], None],
+    ) -> None:
+        """Add to this file (None keeps nothing), and deliver each event of a bus."""
         self._file = file
+        self._deliver = deliver
         self._region = region
         self._account = account
         self._lock = threading.Lock()
@@ -41,11 +49,14 @@ class Events:
         entries: Sequence[Entry] = parameters(request).get("Entries") or ()
         _check(entries)
         results = [_rejected(entry) or {"EventId": str(uuid.uuid4())} for entry in entries]
-        self._keep(
-            self._event(entry, result["EventId"])
+        accepted = [
+            (self._event(entry, result["EventId"]), entry.get("EventBusName") or "default")
             for entry, result in zip(entries, results, strict=True)
             if "EventId" in result
-        )
+        ]
+        self._keep(event for event, _ in accepted)
+        for event, bus in accepted:
+            self._deliver(event, bus)
         failed = sum("ErrorCode" in result for result in results)
         return json_answer(200, {"FailedEntryCount": failed, "Entries": results})
 

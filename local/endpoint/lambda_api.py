@@ -1,4 +1,4 @@
-"""The part of the Lambda API that the runner serves: Invoke and event source mappings.
+"""The part of the Lambda API that is served here: Invoke, functions, event source mappings.
 
 Mappings never reach moto, which would read the queues by itself and use up receives.
 """
@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from starlette.responses import Response
 
+from local.endpoint.function_api import FunctionList
 from local.endpoint.messages import LAMBDA, Request
 from local.endpoint.protocols import REQUEST_ID, AwsError, json_answer
 from local.runner.invocation import PAYLOAD_LIMIT_BYTES, Invocation
@@ -66,15 +67,19 @@ class LambdaApi:
     def __init__(self) -> None:
         self.functions: Functions | None = None
         self.mappings: Mappings | None = None
+        self.listed = FunctionList()
 
     def knows(self, request: Request) -> bool:
-        """Return True for Invoke and for calls on event source mappings."""
-        return request.path.startswith(_MAPPINGS) or _is_invoke(request)
+        """Return True for Invoke, calls on event source mappings, and questions about functions."""
+        is_mapping = request.path.startswith(_MAPPINGS)
+        return is_mapping or _is_invoke(request) or self.listed.knows(request)
 
     def answer(self, request: Request) -> Response:
         """Answer a call that it knows."""
         if _is_invoke(request):
             return self._invoke(request)
+        if self.listed.knows(request):
+            return json_answer(200, self.listed.answer(request))
         mapping_id = request.path.removeprefix(_MAPPINGS).strip("/")
         match (request.method, mapping_id):
             case ("GET", ""):

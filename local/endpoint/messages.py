@@ -39,7 +39,14 @@ CLOUDFORMATION = Service(
     version="2010-05-15",
     namespace="http://cloudformation.amazonaws.com/doc/2010-05-15/",
 )
-SERVICES = (DYNAMODB, EVENTS, LAMBDA, SQS, CLOUDFORMATION)
+LOGS = Service("logs", targets=("Logs_20140328",))
+MONITORING = Service(
+    "monitoring",
+    targets=("GraniteServiceVersion20100801",),
+    version="2010-08-01",
+    namespace="http://monitoring.amazonaws.com/doc/2010-08-01/",
+)
+SERVICES = (DYNAMODB, EVENTS, LAMBDA, SQS, CLOUDFORMATION, LOGS, MONITORING)
 # <key>/<date>/<region>/<service>/aws4_request
 # https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
 _SCOPE = re.compile(r"[^/\s]+/\d{8}/[^/]+/([^/]+)/aws4_request")

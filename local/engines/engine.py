@@ -1,9 +1,6 @@
 """What an engine is: its name, its files, how to start it and how to check that it answers."""
 
-import contextlib
 import http.client
-import random
-import socket
 import tempfile
 import time
 import urllib.request
@@ -15,11 +12,9 @@ from pathlib import Path
 from local.engines.errors import EngineStartError
 from local.engines.fetch import Artifact
 from local.engines.java import Java
+from local.engines.ports import free_port
 from local.processes import Process, Processes, ProcessStartError, Program
 
-# Below the range from which systems take ports for outgoing connections, so that none of those
-# takes ours in the seconds until the engine has it.
-FIRST_PORT, LAST_PORT = 18000, 29999
 LOOPBACK = "127.0.0.1"
 MEMORY = Path("/dev/shm")
 POLL_SECONDS = 0.05
@@ -97,9 +92,10 @@ def launch(
     java: Java,
     place: Place,
     processes: Processes,
+    port: int | None = None,
 ) -> RunningEngine:
-    """Start an engine on its folder, without waiting until it is ready."""
-    port = free_port()
+    """Start an engine on its folder and port, without waiting until it is ready."""
+    port = free_port() if port is None else port
     program = Program(
         command=engine.command(files, java, place.data, port),
         folder=place.data,
@@ -129,16 +125,6 @@ def place_for(key: str, folder: Path, *, in_memory: bool) -> Place:
     # For us alone; OpenSearch, which may run as another user, gets it as its own.
     data = Path(tempfile.mkdtemp(prefix=f"embedq-{key}-", dir=MEMORY if MEMORY.is_dir() else None))
     return Place(data, log, remove_at_end=True)
-
-
-def free_port() -> int:
-    """Return a port on which nothing listens, on any interface."""
-    for port in random.sample(range(FIRST_PORT, LAST_PORT + 1), k=200):
-        with contextlib.suppress(OSError), socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(("", port))
-            return port
-    raise EngineStartError(f"no free port between {FIRST_PORT} and {LAST_PORT}")
 
 
 def wait_until_ready(

@@ -16,6 +16,7 @@ from local.engines.errors import EnginesRunningError
 from local.engines.fetch import Artifact, fetch_all
 from local.engines.java import choose_java
 from local.engines.opensearch import OpenSearch
+from local.engines.ports import Ports
 from local.engines.progress import fetch_progress
 from local.engines.records import EngineRecord, Record, drop_record, end_leftovers, find_running
 from local.files import private_folder
@@ -62,13 +63,15 @@ def start_engines(
     folder: Path,
     *,
     log: Callable[[str], None],
+    ports: Ports | None = None,
     in_memory: bool = False,
     short_lived: bool = False,
 ) -> Engines:
     """Start the engines on a folder and return when all are ready.
 
-    They live no longer than this process. In memory, their data is gone when they stop. For a
-    short life, as in tests, they start sooner and run slower.
+    Their ports are those of the stack, or of the folder. They live no longer than this process. In
+    memory, their data is gone when they stop. For a short life, as in tests, they start sooner and
+    run slower.
     """
     folder = folder.absolute()
     _claim(folder)
@@ -78,10 +81,12 @@ def start_engines(
         java = choose_java(short_lived=short_lived)
         names = [engine.name for engine in ENGINES]
         log(f"starting {', '.join(names[:-1])} and {names[-1]} with Java {java.version}")
-        running = [
-            launch(e, files, java, place_for(e.key, folder, in_memory=in_memory), processes)
-            for e in ENGINES
-        ]
+        ports = ports or Ports(folder, log)
+        running = []
+        for engine in ENGINES:
+            place = place_for(engine.key, folder, in_memory=in_memory)
+            port = ports.take(engine.name)
+            running.append(launch(engine, files, java, place, processes, port))
         _record(processes.supervisor_pid, running).write(folder)
         wait_until_ready(running, log=log)
     except BaseException:

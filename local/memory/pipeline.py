@@ -59,6 +59,7 @@ class MemoryPipeline:
         ledger: MemoryLedger | None = None,
         control: MemoryControl | None = None,
         telemetry: MemoryTelemetry | None = None,
+        telemetry_of: Callable[[str], MemoryTelemetry] | None = None,
         around: Callable[[Any, set[str]], Any] = lambda adapter, _: adapter,
         function_clock: Clock | None = None,
         chance: Chance = lambda _: False,
@@ -66,11 +67,13 @@ class MemoryPipeline:
     ) -> None:
         """`around` may wrap each adapter: it gets the adapter and the names of its methods.
 
-        `function_clock` is what the functions read, `clock` is the time of the queues.
+        `function_clock` is what the functions read, `clock` is the time of the queues. All
+        functions share the `telemetry`, unless `telemetry_of` gives each its own.
         """
         self.clock = MovableClock()
         clock = function_clock or self.clock
-        self.telemetry = telemetry or MemoryTelemetry()
+        shared = self.telemetry = telemetry or MemoryTelemetry()
+        own = telemetry_of or (lambda _: shared)
         self.ledger = ledger or MemoryLedger()
         self.control = control or MemoryControl()
         self.announcer = MemoryAnnouncer()
@@ -96,7 +99,7 @@ class MemoryPipeline:
             ledger=guarded_ledger,
             queue=queue,
             control=shared_control,
-            telemetry=self.telemetry,
+            telemetry=own("enqueue"),
             clock=clock,
             sources={source.name: source for source in sources},
             targets={target.name: target for target in targets},
@@ -113,7 +116,7 @@ class MemoryPipeline:
                 stash=around(stashes[target.name], {"read", "write"}),
                 control=shared_control,
                 announcer=announcer,
-                telemetry=self.telemetry,
+                telemetry=own("embed"),
                 clock=clock,
                 wait=self.clock.advance,
                 jitter=lambda: 0.0,
@@ -138,7 +141,7 @@ class MemoryPipeline:
             cursors=MemoryCursors(),
             failed_changes=self.failed_changes,
             enqueue=self.enqueue,
-            telemetry=self.telemetry,
+            telemetry=own("sweep"),
             clock=clock,
             wait=self._wait_for_embed,
             sources=sources,
@@ -157,7 +160,7 @@ class MemoryPipeline:
             jobs=around(self.jobs, {"read", "segments", "save", "set_state"}),
             proofs=MemoryProofs(),
             errands=self.errands,
-            telemetry=self.telemetry,
+            telemetry=own("backfill"),
             clock=clock,
             wait=self.clock.advance,
             sources=sources,
@@ -170,7 +173,7 @@ class MemoryPipeline:
             control=shared_control,
             mappings=self.mappings,
             prober=MemoryProber({name: step.probe for name, step in self.embed.items()}),
-            telemetry=self.telemetry,
+            telemetry=own("breaker"),
             clock=clock,
             jitter=lambda: 0.0,
             targets=[self._guarded(target) for target in targets],

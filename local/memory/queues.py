@@ -154,6 +154,14 @@ class MemoryQueues:
         queue = self._queues.get(name)
         return len(queue.messages) if queue else 0
 
+    def measured(self, names: Sequence[str]) -> tuple[int, int | None]:
+        """Return how many messages of queues can be received, and when the oldest was sent."""
+        held = [
+            one for name in names if name in self._queues for one in self._queues[name].messages
+        ]
+        waiting = sum(one.visible_ms <= self._clock() for one in held)
+        return waiting, min((one.sent_ms for one in held), default=None)
+
     def visible_times(self) -> list[int]:
         """Return when each message of the lanes becomes visible."""
         return [held.visible_ms for name in self.names for held in self._queues[name].messages]

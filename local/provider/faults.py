@@ -1,8 +1,10 @@
 """Planned faults of the provider: what each may say, and which request meets which."""
 
 import dataclasses
+import math
 import random
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -56,7 +58,7 @@ class _Traits:
     statuses_in_words: str = "absent: this kind has no choice of status"
 
 
-_FIELDS = ("kind", "requests", "share", "seed", "model")
+_FIELDS = ("kind", "requests", "share", "seed", "model", "for_seconds")
 _TRAITS = {
     FaultKind.LATENCY: _Traits(("seconds",), required="seconds"),
     FaultKind.RATE_LIMITED: _Traits(("seconds", "retry_after")),
@@ -70,13 +72,14 @@ _TRAITS = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault for the next `requests`, for a `share` of them, or for all until it is removed."""
+    """A fault for the next `requests`, a `share` of them, a time, or all until it is removed."""
 
     kind: FaultKind
     requests: int | None = None  # how many it hits; None: until removed
     share: float = 1.0  # part of the requests that it hits, by a random with `seed`
     seed: int = 0
     model: str | None = None  # only requests for this model; None: all
+    for_seconds: float | None = None  # how long it is in force; None: until removed
     seconds: float | None = None
     retry_after: RetryAfter = RetryAfter.SECONDS
     status: int | None = None
@@ -146,6 +149,11 @@ _RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("seed", lambda value: _is_integer(value, float("-inf")), "an integer"),
     ("model", _is_text_or_none, "a model's name, or absent: all models"),
     (
+        "for_seconds",
+        lambda value: value is None or (_is_number(value) and value > 0),
+        "a number above 0, or absent: until removed",
+    ),
+    (
         "seconds",
         lambda value: value is None or (_is_number(value) and value >= 0),
         "a number of at least 0",
@@ -189,6 +197,7 @@ def _choice(choices: type[_Choice], name: str, given: object) -> _Choice:
 class _Planned:
     fault: Fault
     chance: random.Random
+    until: float  # of the plan's clock
     fired: int = 0
     removed: threading.Event = field(default_factory=threading.Event)
 
@@ -210,23 +219,38 @@ class Met:
 class FaultPlan:
     """A list of faults; the first that a request meets decides, latency is added to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._planned: list[_Planned] = []
         self._lock = threading.Lock()
 
     def replace(self, *faults: Fault) -> None:
         """Put these faults in force instead of all others; requests that hang are released."""
-        planned = [_Planned(fault, random.Random(fault.seed)) for fault in faults]
+        planned = [self._plan(fault) for fault in faults]
         with self._lock:
             before, self._planned = self._planned, planned
         for old in before:
             old.removed.set()
 
+    def add(self, *faults: Fault) -> None:
+        """Put these faults in force before all others."""
+        planned = [self._plan(fault) for fault in faults]
+        with self._lock:
+            self._planned = [*planned, *self._in_force()]
+
+    def _plan(self, fault: Fault) -> _Planned:
+        seconds = math.inf if fault.for_seconds is None else fault.for_seconds
+        return _Planned(fault, random.Random(fault.seed), self._clock() + seconds)
+
+    def _in_force(self) -> list[_Planned]:
+        now = self._clock()
+        return [planned for planned in self._planned if now < planned.until]
+
     def meet(self, request: EmbeddingsRequest) -> Met:
         """Return what this request meets, and count it."""
         delay = 0.0
         with self._lock:
-            for planned in self._planned:
+            for planned in self._in_force():
                 if not planned.meets(request):
                     continue
                 planned.fired += 1
@@ -236,8 +260,13 @@ class FaultPlan:
         return Met(delay)
 
     def as_json(self) -> list[dict[str, Any]]:
-        """Return the faults in force, each with how often it was met."""
+        """Return the faults in force, each with how often it was met and how long it stays."""
         with self._lock:
             return [
-                {**planned.fault.as_json(), "fired": planned.fired} for planned in self._planned
+                {**planned.fault.as_json(), "fired": planned.fired} | self._left(planned)
+                for planned in self._in_force()
             ]
+
+    def _left(self, planned: _Planned) -> dict[str, float]:
+        is_timed = planned.fault.for_seconds is not None
+        return {"left_seconds": planned.until - self._clock()} if is_timed else {}

@@ -77,7 +77,8 @@ class ModelServer(LoopbackServer):
             "/model/{model_id}/invoke": partial(self._embed, BEDROCK),
         }
         routes = [Route(path, answer, methods=["POST"]) for path, answer in posts.items()]
-        routes.append(Route("/faults", self._change_faults, methods=["GET", "PUT", "DELETE"]))
+        changes = ["GET", "POST", "PUT", "DELETE"]
+        routes.append(Route("/faults", self._change_faults, methods=changes))
         routes.append(Route("/counts", self._change_counts, methods=["GET", "DELETE"]))
         app = Starlette(
             routes=routes, exception_handlers={ApiError: _refused, HTTPException: _no_route}
@@ -114,6 +115,8 @@ class ModelServer(LoopbackServer):
     async def _change_faults(self, request: Request) -> Response:
         if request.method == "PUT":
             self._plan.replace(*_parse_plan(await _body(request)))
+        elif request.method == "POST":
+            self._plan.add(*_parse_plan(await _body(request)))
         elif request.method == "DELETE":
             self._plan.replace()
         return JSONResponse(self._plan.as_json())

@@ -3,6 +3,7 @@
 Whatever happens to the process, its invocation ends exactly once.
 """
 
+import time
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from threading import Event, Lock
@@ -14,6 +15,7 @@ from local.runner.runtime_api import Outcome, Request, RuntimeApi
 # Lambda gives the start of a process 10 seconds of its own; after that the start goes on at the
 # expense of the first invocation's timeout.
 INIT_SECONDS = 10.0
+END_SECONDS = 5.0
 
 MakeProgram = Callable[[str], Program]
 
@@ -28,6 +30,7 @@ class Execution:
         self._is_ready = Event()
         self._is_closed = Event()
         self.was_killed = False  # by a test, not by its end or its timeout
+        self._taken_at = 0.0  # when the process took its event
         self._closing = Lock()
         self._api = RuntimeApi(self)
         self._process: Process | None = None
@@ -46,6 +49,11 @@ class Execution:
     def is_in_work(self) -> bool:
         """Return whether its process has started and was not killed."""
         return self._is_ready.is_set() and self.is_alive and not self.was_killed
+
+    @property
+    def worked_seconds(self) -> float:
+        """Return for how long it has had its event."""
+        return time.monotonic() - self._taken_at
 
     @property
     def pid(self) -> int:
@@ -69,14 +77,18 @@ class Execution:
         self._end_process()
 
     def close(self) -> None:
-        """End the process and its API."""
+        """End the process and then its API, or the process would log that its API is gone."""
         self._end_process()
+        if self._process:
+            self._process.wait(END_SECONDS)
         self._close_api()
 
     def next_request(self) -> Request | None:
         """Wait for an event; the process is ready as soon as it asks."""
         self._is_ready.set()
-        return self._requests.get()
+        request = self._requests.get()
+        self._taken_at = time.monotonic()
+        return request
 
     def finish(self, outcome: Outcome) -> None:
         """Take the end of one invocation."""

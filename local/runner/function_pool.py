@@ -4,6 +4,7 @@ import json
 import threading
 import time
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 from local.aws_client import local_arn
@@ -15,13 +16,28 @@ from local.runner.program import make_program
 from local.runner.runtime_api import Request
 from local.specs import FunctionSpec
 
+# Makes a call of the function with this name and event, and notes what came of it.
+Measured = Callable[[str, bytes, Callable[[], Invocation]], Invocation]
+
+
+def unmeasured(_function: str, _event: bytes, call: Callable[[], Invocation]) -> Invocation:
+    """Make a call that nobody takes notes of."""
+    return call()
+
 
 class FunctionPool:
     """One function and its processes: one per concurrent invocation, started when first needed."""
 
-    def __init__(self, function: FunctionSpec, place: RunnerPlace, processes: Processes) -> None:
+    def __init__(
+        self,
+        function: FunctionSpec,
+        place: RunnerPlace,
+        processes: Processes,
+        measured: Measured = unmeasured,
+    ) -> None:
         """Start with no process."""
         self.function = function
+        self._measured = measured
         self._place = place
         self._processes = processes
         self._lock = threading.Lock()
@@ -29,12 +45,16 @@ class FunctionPool:
         self._busy: list[Execution] = []
         self._running = 0
         self.killed_invocations = 0
+        self.whole_invocations = 0
         self._is_closed = False
         self._log = place.log(function.name)
         self._log.parent.mkdir(parents=True, exist_ok=True)
 
     def invoke(self, event: bytes) -> Invocation:
         """Run the function on an event, given as JSON text, and wait for its end."""
+        return self._measured(self.function.name, event, lambda: self._invoke(event))
+
+    def _invoke(self, event: bytes) -> Invocation:
         request = self._request(event)
         if not self._enter():
             return throttled(request.request_id)
@@ -42,7 +62,7 @@ class FunctionPool:
             execution = self._take()
             try:
                 invocation = execution.invoke(request)
-                self._count_kill(execution, invocation)
+                self._count(execution, invocation)
             finally:
                 self._give_back(execution)
         finally:
@@ -132,10 +152,12 @@ class FunctionPool:
                 return
         execution.close()
 
-    def _count_kill(self, execution: Execution, invocation: Invocation) -> None:
-        if execution.was_killed and invocation.has_exited:
-            with self._lock:
+    def _count(self, execution: Execution, invocation: Invocation) -> None:
+        with self._lock:
+            if execution.was_killed and invocation.has_exited:
                 self.killed_invocations += 1
+            elif not invocation.has_exited:
+                self.whole_invocations += 1
 
     def _log_error(self, invocation: Invocation) -> None:
         """Write what the platform itself would: a killed process cannot log its end."""

@@ -9,7 +9,7 @@ from random import Random
 from local.processes import Processes
 from local.runner.asynchronous import RETRY_SECONDS, AsynchronousInvocations, Schedule
 from local.runner.execution import Execution
-from local.runner.function_pool import FunctionPool
+from local.runner.function_pool import FunctionPool, Measured, unmeasured
 from local.runner.invocation import Invocation
 from local.runner.mapping import MappingCounts, Wiring
 from local.runner.place import RunnerPlace
@@ -35,6 +35,7 @@ class Runner:
         schedules: Iterable[ScheduleSpec] = (),
         *,
         retry_seconds: Sequence[float] = RETRY_SECONDS,
+        measured: Measured = unmeasured,
     ) -> None:
         """Take the stack; nothing runs yet. A failed asynchronous event waits `retry_seconds`."""
         queues, streams = list(queue_mappings), list(stream_mappings)
@@ -46,7 +47,8 @@ class Runner:
         self._asynchronous = AsynchronousInvocations(self._stop, retry_seconds)
         self._processes = Processes()
         self._pools = {
-            function.name: FunctionPool(function, place, self._processes) for function in functions
+            function.name: FunctionPool(function, place, self._processes, measured)
+            for function in functions
         }
         self._switches = Switches(
             place.folder / "switches.json",
@@ -112,12 +114,13 @@ class Runner:
         """Kill one process of a function, a busy one if there is any."""
         return self._pools[function].kill_one()
 
-    def kill_busy(self, folder: str, chance: Random) -> bool:
+    def kill_busy(self, folder: str, chance: Random, *, after_seconds: float = 0.0) -> bool:
         """Kill a process in the middle of its work, by chance, of a folder; False if none works.
 
-        It may end before the signal comes: `killed_invocations` counts those that did not.
+        `after_seconds` spares those that have just begun. It may end before the signal comes:
+        `killed_invocations` counts those that did not.
         """
-        working = self.in_work(folder)
+        working = [one for one in self.in_work(folder) if one.worked_seconds >= after_seconds]
         if not working:
             return False
         chance.choice(working).kill()
@@ -132,6 +135,11 @@ class Runner:
     def killed_invocations(self) -> int:
         """Return how many invocations were ended by a kill that was asked for here."""
         return sum(pool.killed_invocations for pool in self._pools.values())
+
+    @property
+    def whole_invocations(self) -> int:
+        """Return how many invocations came to an end of their own."""
+        return sum(pool.whole_invocations for pool in self._pools.values())
 
     def pids(self, function: str) -> list[int]:
         """Return the process ids of a function."""

@@ -63,6 +63,8 @@ _ATTRIBUTES: Mapping[str, Mapping[str, _Attribute]] = {
     "AWS::Lambda::Function": {"Arn": lambda _, name: local_arn("lambda", f"function:{name}")},
     # Direct calls alone reach a function here.
     "AWS::Lambda::Url": {"FunctionUrl": lambda _site, _name: "none on this machine"},
+    # Where a stack runs, its index is the engine of this machine; alarms are read without one.
+    "AWS::OpenSearchService::Domain": {"DomainEndpoint": lambda _, name: f"{name}.invalid"},
     "AWS::S3::Bucket": {"Arn": lambda _, name: f"arn:aws:s3:::{name}"},
     "AWS::SNS::Topic": {
         "TopicArn": lambda _, name: local_arn("sns", name),

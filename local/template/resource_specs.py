@@ -86,6 +86,7 @@ def function_spec(name: str, logical_id: str, properties: Mapping[str, Any]) -> 
         timeout_seconds=int(properties.get("Timeout", _TIMEOUT_SECONDS)),
         memory_mb=int(properties.get("MemorySize", _MEMORY_MB)),
         reserved_concurrency=None if reserved is None else int(reserved),
+        log_group=properties.get("LoggingConfig", {}).get("LogGroup", f"/aws/lambda/{name}"),
     )
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from local.specs import StackSpec
+from local.specs import ResourceSpec, StackSpec
 from local.template.intrinsics import TemplateError, resolve
 from local.template.references import Site, TemplateReferences
 from local.template.resource_specs import (
@@ -16,6 +16,7 @@ from local.template.resource_specs import (
     stream_mapping_spec,
     table_spec,
 )
+from local.watch.alarms import ALARM, COMPOSITE, read_alarms
 
 TABLE = "AWS::DynamoDB::Table"
 QUEUE = "AWS::SQS::Queue"
@@ -25,7 +26,20 @@ FUNCTION = "AWS::Lambda::Function"
 MAPPING = "AWS::Lambda::EventSourceMapping"
 RULE = "AWS::Events::Rule"
 INDEX = "Custom::EmbedqIndex"
-_READ = (TABLE, QUEUE, BUCKET, SECRET, FUNCTION, MAPPING, RULE, INDEX)
+LOG_GROUP = "AWS::Logs::LogGroup"
+_READ = (
+    TABLE,
+    QUEUE,
+    BUCKET,
+    SECRET,
+    FUNCTION,
+    MAPPING,
+    RULE,
+    INDEX,
+    LOG_GROUP,
+    ALARM,
+    COMPOSITE,
+)
 
 
 def read_stack(template: Mapping[str, Any], site: Site) -> StackSpec:
@@ -70,6 +84,18 @@ class _Reader:
             ],
             custom_resources=list(self._properties(INDEX).values()),
             outputs=self._outputs(),
+            resources=[
+                ResourceSpec(id_, resource["Type"], ref(id_))
+                for id_, resource in self._template["Resources"].items()
+                if resource["Type"] in _READ
+            ],
+            alarms=read_alarms(
+                {
+                    name(id_): {"Type": kind, "Properties": found}
+                    for kind in (ALARM, COMPOSITE)
+                    for id_, found in self._properties(kind).items()
+                }
+            ),
             ignored=self._ignored(),
         )
 

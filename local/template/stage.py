@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from local.aws_client import local_arn
@@ -28,6 +28,8 @@ class LocalModel:
 
     name: str = "all-MiniLM-L6-v2"
     dimensions: int = 384
+    # Of a model that replaces another one: MiniLM has zeros at the end then.
+    other_dimensions: int = 512
 
 
 MINILM = LocalModel()
@@ -54,7 +56,10 @@ def local_stage(stage: Mapping[str, Any], model: LocalModel) -> dict[str, Any]:
     return {
         **{key: value for key, value in stage.items() if key not in ELSEWHERE},
         "sources": {name: _local_source(source) for name, source in stage["sources"].items()},
-        "targets": {name: _local_target(found, model) for name, found in stage["targets"].items()},
+        "targets": {
+            name: _local_target(found, _model_of(found, stage["targets"], model))
+            for name, found in stage["targets"].items()
+        },
         "opensearch": {"endpoint": INDEX_PLACEHOLDER},
         "removal": "destroy",
         "enabled": True,
@@ -68,11 +73,12 @@ def changes_here(stage: Mapping[str, Any], model: LocalModel) -> Iterator[str]:
             table = _table_name(source)
             yield f"source {name}: the table {table} is made here, empty and with the same key"
     for name, target in stage["targets"].items():
+        here = _model_of(target, stage["targets"], model)
         provider = target.get("provider", "openai")
         length = (
             "vectors made as long as the model's"
             if provider == "bedrock"
-            else f"{model.dimensions} dimensions"
+            else f"{here.dimensions} dimensions"
         )
         yield (
             f"target {name}: {provider} {target['model']} is {model.name} here, on this machine:"
@@ -127,6 +133,15 @@ def _local_source(source: Mapping[str, Any]) -> dict[str, Any]:
     return {**source, "table": table}
 
 
+def _model_of(
+    target: Mapping[str, Any], targets: Mapping[str, Mapping[str, Any]], model: LocalModel
+) -> LocalModel:
+    """Let a model that replaces another one differ from it here, too: by its dimensions."""
+    replaced = targets.get(target.get("replaces", ""), target)
+    is_same = all(replaced.get(key) == target.get(key) for key in ("model", "dimensions"))
+    return model if is_same else replace(model, dimensions=model.other_dimensions)
+
+
 def _local_target(target: Mapping[str, Any], model: LocalModel) -> dict[str, Any]:
     return {
         **{key: value for key, value in target.items() if key not in PROVIDERS_OWN},
@@ -148,4 +163,5 @@ def _stand_in(target: Mapping[str, Any], model: LocalModel) -> dict[str, Any]:
             address = {"provider": "azure", "base_url": MODELS_PLACEHOLDER}
         case _:
             address = {"provider": "compatible", "base_url": f"{MODELS_PLACEHOLDER}/v1"}
-    return {**address, "model": model.name, "dimensions": model.dimensions}
+    length = {"dimensions": model.dimensions, "send_dimensions": True}
+    return {**address, "model": model.name, **length}

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+# Questions in other words than the fables', each with the fables that answer it.
+JUDGMENTS = Path(__file__).with_name("judgments.jsonl")
 LONG_ID = "all-fables"
 NEW_PARAGRAPH = "Each of these stories was spoken aloud for centuries before it was written down."
 

@@ -19,6 +19,15 @@ class Provider:
         """Put these faults in force instead of all others; none repairs the provider."""
         self._call("PUT", "/faults", [fault.as_json() for fault in faults])
 
+    def add_fault(self, fault: Fault) -> None:
+        """Put a fault in force before all others."""
+        self._call("POST", "/faults", fault.as_json())
+
+    def faults(self) -> list[dict[str, Any]]:
+        """Return the faults in force, with how often each was met."""
+        found: list[dict[str, Any]] = self._call("GET", "/faults")
+        return found
+
     def chunks_paid(self) -> int:
         """Count the texts that have been paid for."""
         return int(self.counts()["paid"]["inputs"])

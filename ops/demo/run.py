@@ -1,17 +1,19 @@
 """Runs the demo, on the real engines or in memory, and names what to try next."""
 
-import shutil
 import time
+from pathlib import Path
 
 from local import background
 from local.engines import EngineError
 from local.provider.server import ModelServer
-from local.stages import ChosenStage
+from local.stages import ChosenStage, with_successor
+from ops.demo.model_change import MODEL, NEW
 from ops.demo.own_story import OwnStory
 from ops.demo.steps import Steps, StoryError
 from ops.demo.story import Story
 from ops.demo.worlds import EngineWorld, MemoryWorld
-from ops.output import CommandError, UsageError, narrate, say
+from ops.deployment import Deployment
+from ops.output import CommandError, UsageError, confirm, narrate, say
 from ops.stack import Demo, running_here
 
 OPENING = """\
@@ -43,40 +45,61 @@ What to try next:
    make deploy STAGE={name}      into your AWS account (README, Deploy)"""
 
 
-def run_demo(stage: ChosenStage, *, engines: str, keep: bool) -> Demo:
+def run_demo(stage: ChosenStage, *, engines: str, keep: bool, yes: bool) -> Demo:
     """Run all steps of the demo."""
     began = time.monotonic()
+    if engines == "memory" and keep:
+        raise UsageError(
+            "--keep leaves the real engines running, and nothing is left of a demo in memory:"
+            " leave out --engines memory or --keep"
+        )
     if engines == "memory" and not stage.is_standard:
         raise UsageError(
             f"stage {stage.name} runs on the real engines only: leave out --engines memory"
         )
-    narrate(OPENING)
     if engines == "memory":
+        narrate(OPENING)
         with ModelServer("minilm") as server:
             world = MemoryWorld(server.url, server.origin)
             error = _run(Story(world, narrate, began=began))
     else:
-        error = _run_on_engines(stage, began, keep=keep)
-    is_running = keep and engines == "real"
+        folder = _empty_folder(stage, keep=keep, yes=yes)
+        error = _run_on_engines(stage, folder, began, keep=keep)
     if stage.is_standard:
-        after = NEXT_RUNNING if is_running else NEXT
+        after = NEXT_RUNNING if keep else NEXT
     else:
-        after = NEXT_OWN_RUNNING if is_running else NEXT_OWN.format(name=stage.name)
+        after = NEXT_OWN_RUNNING if keep else NEXT_OWN.format(name=stage.name)
     return Demo(error=error, seconds=time.monotonic() - began, next=after)
 
 
-def _run_on_engines(stage: ChosenStage, began: float, *, keep: bool) -> str | None:
-    narrate(ENGINES)
+def _empty_folder(stage: ChosenStage, *, keep: bool, yes: bool) -> Path:
+    """Choose where the demo runs, and remove what is there: every demo shows the same."""
     if background.find_any() is not None or background.is_starting():
         raise UsageError(
             "a stack runs or starts here, and the demo needs an empty one: first `embedq down`"
         )
+    if not keep:
+        background.empty(background.demo_folder())
+        return background.demo_folder()
+    folder = background.folder_of(stage, "minilm")
+    if background.has_documents(folder):
+        confirm(
+            f"The demo begins with an empty stack. Remove the documents of {stage.stack} that"
+            f" earlier runs kept in {folder}?",
+            yes=yes,
+        )
+        background.empty(folder)
+    return folder
+
+
+def _run_on_engines(stage: ChosenStage, folder: Path, began: float, *, keep: bool) -> str | None:
+    narrate(OPENING)
+    narrate(ENGINES)
     say(f"starting the stack {stage.stack} on this machine")
-    shutil.rmtree(background.DEMO_FOLDER, ignore_errors=True)
     try:
         running = background.up(
             lambda line: narrate(f"   {line}"),
-            background.DEMO_FOLDER,
+            folder,
             stage=stage,
             short_lived=not keep,
         )
@@ -89,10 +112,20 @@ def _run_on_engines(stage: ChosenStage, began: float, *, keep: bool) -> str | No
         deployment = running_here()
         if not stage.is_standard:
             return _run(OwnStory(deployment, narrate))
-        return _run(Story(EngineWorld(deployment, running.model_origin), narrate, began=began))
+        world = EngineWorld(deployment, running.model_origin, lambda: _with_next_target(folder))
+        # A stack that is kept stays as `embedq up` starts it.
+        return _run(Story(world, narrate, began=began, changes_model=not keep))
     finally:
         if not keep:
-            background.down(background.DEMO_FOLDER)
+            background.down(folder)
+
+
+def _with_next_target(folder: Path) -> Deployment:
+    """Deploy a second target: the stack is started again, on the same documents."""
+    background.down(folder)
+    stage = with_successor(folder / "stage.json", NEW, {"model": MODEL})
+    background.up(lambda _: None, folder, stage=stage, short_lived=True)
+    return running_here()
 
 
 def _run(story: Steps) -> str | None:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from functions.core.ledger_row import LedgerRow, Status
 from local.provider.faults import Fault, FaultKind
 from ops.demo.corpus import LONG_ID, fables, long_document
+from ops.demo.model_change import MODEL, NEW
 from ops.demo.steps import Steps
-from ops.demo.worlds import World
+from ops.demo.worlds import TARGET, World
 
 QUESTIONS = {
     "a slow runner beats a quick one who is too sure of himself": "tortoise-and-hare",
@@ -41,10 +42,12 @@ class Story(Steps):
         say: Callable[[str], None],
         *,
         began: float,
+        changes_model: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`began` is when the demo started, by the clock."""
         super().__init__(say, clock=clock)
+        self._changes_model = changes_model
         self._world = world
         self._began = began
 
@@ -60,6 +63,7 @@ class Story(Steps):
             self._poison,
             self._outage,
             self._redrive,
+            *([self._change_model] if self._changes_model else []),
         ]
 
     def _load(self) -> None:
@@ -90,7 +94,11 @@ class Story(Steps):
         is_late = late.document_id == LONG_ID and LATE_WORD in late.text
         self._expect(is_late, "a late passage of the long document is found by its title")
         self._print(f'"{LATE_QUESTION}"')
-        self._print(f"-> {LONG_ID}  (score {late.score:.2f}), a passage far behind its title")
+        self._print(
+            f"-> {LONG_ID}  (score {late.score:.2f}), the passage from character {late.start}:"
+        )
+        [sentence] = [one for one in late.text.split(". ") if LATE_WORD in one]
+        self._print(f'"{sentence}."')
 
     def _edit(self) -> None:
         """Edit one paragraph of the long document: only that paragraph is paid."""
@@ -99,7 +107,7 @@ class Story(Steps):
         self._world.put(long_document(edited=True))
         row = self._wait([LONG_ID], Status.COMPLETED, after=version)[LONG_ID]
         paid = self._world.provider.chunks_paid() - before
-        self._expect(0 < paid <= 3, "an edit of one paragraph pays for the chunks around it only")
+        self._expect(0 < paid <= 2, "an edit of one paragraph pays for the chunks around it only")
         self._print(f"{paid} of {row.indexed.chunks_total} chunks paid, the others reused.")
 
     def _delete(self) -> None:
@@ -147,6 +155,30 @@ class Story(Steps):
         self._wait(["poison"], Status.COMPLETED)
         self._print(f"{moved} moved back to its lane, with all its attempts, and indexed.")
         self._print("No dead letters left.")
+
+    def _change_model(self) -> None:
+        """Change the model: a second target is filled, compared and switched to, and back."""
+        change = self._world.change_model()
+        self._print(f"Deployed beside the first: target {NEW}, {MODEL} (here MiniLM, too).")
+        refused = change.refusal()
+        self._expect("missing" in refused, "a switch is refused before the target is filled")
+        self._print(f"Too early: {refused}.")
+        change.fill()
+        self._until(lambda: change.coverage().missing == 0, "the second target is filled")
+        self._print(f"Filled from the table: {change.coverage().documents} documents.")
+        gate = change.switch()
+        self._print(
+            f"The same {gate.questions} questions to both: nDCG@10 {gate.old_ndcg:.3f} before,"
+            f" {gate.new_ndcg:.3f} after; overlap@10 {gate.overlap:.3f}."
+        )
+        question, expected = list(QUESTIONS.items())[1]
+        self._expect(change.ask(question) == (expected, NEW), f"{NEW} answers searches")
+        self._print(f'Switched: "{question}" -> {expected}, answered by {NEW}.')
+        began = self._clock()
+        change.roll_back()
+        seconds = self._clock() - began
+        self._expect(change.ask(question) == (expected, TARGET), f"{TARGET} answers again")
+        self._print(f"Rolled back in {seconds:.2f} s: answered by {TARGET} again.")
 
     def _wait(self, ids: Sequence[str], status: Status, *, after: int = 0) -> dict[str, LedgerRow]:
         def arrived() -> bool:

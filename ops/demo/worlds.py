@@ -3,7 +3,7 @@
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from functions.adapters.dynamodb_values import to_dynamodb
@@ -15,6 +15,7 @@ from functions.core.settings import SourceSettings, TargetSettings
 from local.memory.pipeline import MemoryPipeline
 from ops import searching
 from ops.dead_changes import redrive_all
+from ops.demo.model_change import EngineModelChange, MemoryModelChange, ModelChange
 from ops.demo.provider import Provider
 from ops.deployment import Deployment
 from ops.selection import Selection
@@ -58,13 +59,21 @@ class World(ABC):
     def redrive(self) -> int:
         """Move the dead letters back to their lanes; return how many."""
 
+    @abstractmethod
+    def change_model(self) -> ModelChange:
+        """Deploy a second target that replaces the first; the last thing to be done."""
+
 
 class EngineWorld(World):
     """The stack on this machine, used through its AWS endpoint."""
 
-    def __init__(self, deployment: Deployment, model_origin: str) -> None:
+    def __init__(
+        self, deployment: Deployment, model_origin: str, deploy_next: Callable[[], Deployment]
+    ) -> None:
+        """`deploy_next` lets the stack run with a second target."""
         super().__init__(model_origin)
         self._deployment = deployment
+        self._deploy_next = deploy_next
         self._dynamodb = deployment.client("dynamodb")
         self._table = deployment.source(SOURCE).table
 
@@ -92,13 +101,16 @@ class EngineWorld(World):
     def redrive(self) -> int:
         return redrive_all(self._deployment)
 
+    def change_model(self) -> ModelChange:
+        return EngineModelChange(self._deploy_next())
+
 
 class MemoryWorld(World):
     """Everything in this process; its clock moves when the demo waits."""
 
     def __init__(self, model_url: str, model_origin: str) -> None:
         super().__init__(model_origin)
-        target = TargetSettings(
+        self._target = target = TargetSettings(
             name=TARGET,
             base_url=model_url,
             model="all-MiniLM-L6-v2",
@@ -106,7 +118,7 @@ class MemoryWorld(World):
             chunk_tokens=120,
             index="articles",
         )
-        source = SourceSettings(
+        self._source = source = SourceSettings(
             name=SOURCE,
             table=SOURCE,
             key=("id",),
@@ -143,3 +155,6 @@ class MemoryWorld(World):
 
     def redrive(self) -> int:
         return self._pipeline.queues.redrive()
+
+    def change_model(self) -> ModelChange:
+        return MemoryModelChange(self._pipeline, self._source, self._target)

@@ -58,11 +58,14 @@ class IndexEngine:
 
 @contextmanager
 def index_engine(
-    request: pytest.FixtureRequest, engine: str, compression: VectorCompression = "none"
+    request: pytest.FixtureRequest,
+    engine: str,
+    compression: VectorCompression = "none",
+    dimensions: int = DIMENSIONS,
 ) -> Iterator[IndexEngine]:
     """Make an empty index with a few metadata fields."""
     if engine == "memory":
-        memory = MemoryIndex(DIMENSIONS)
+        memory = MemoryIndex(dimensions)
         yield IndexEngine(memory, memory.ask, memory.forget)
         return
     http = opensearch(request)
@@ -70,7 +73,7 @@ def index_engine(
     spec = IndexSpec(
         alias=alias,
         model="text-embedding-3-small",
-        dimensions=DIMENSIONS,
+        dimensions=dimensions,
         metadata=METADATA,
         compression=compression,
     )

@@ -9,6 +9,7 @@ import pytest
 
 from functions.adapters.dynamodb_ledger import OPEN_SHARDS, DynamoDbLedger, shard_of
 from functions.adapters.dynamodb_values import from_dynamodb
+from functions.core.failure import FailureError
 from functions.core.identity import DocumentId
 from functions.core.ledger_row import SCHEMA, IndexedContent, LedgerRow, Quarantine, Status
 from functions.core.transitions import complete, start
@@ -124,6 +125,19 @@ def test_row_says_its_schema(table: LedgerTable) -> None:
     table.ledger.write([row])
 
     assert _item(table, row)["schema"] == {"N": str(SCHEMA)}
+
+
+def test_row_of_newer_code_is_left_alone(table: LedgerTable) -> None:
+    """R28: after a deployment was taken back, older code does not touch such a row."""
+    [row] = table.ledger.write([make_row(revision=0)]).stored.values()
+    newer = {**_item(table, row), "schema": {"N": str(SCHEMA + 1)}, "revision": {"N": "7"}}
+    table.client.put_item(TableName=table.name, Item=newer)
+
+    for touch in (lambda: table.ledger.read([row.row_key]), lambda: table.ledger.write([row])):
+        with pytest.raises(FailureError, match="deploy the version that wrote it") as caught:
+            touch()
+        assert not caught.value.failure.kind.spends_attempt
+    assert _item(table, row) == newer
 
 
 def test_completed_row_is_small(table: LedgerTable) -> None:

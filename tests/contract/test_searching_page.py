@@ -1,13 +1,18 @@
 """docs/searching.md: what a reader copies works as it stands there."""
 
+import ast
 import json
 import re
+from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import embedq
 from functions.core.entry_shape import properties
 from functions.core.search import SearchAnswer, SearchRequest, SearchResult
+from ops.quality_files import read_json_lines
 from tests.contract.index_engines import entry, index_engine, opensearch, vector
 from tests.repo.checkout import ROOT
 
@@ -40,6 +45,29 @@ def test_request_of_the_page_is_accepted() -> None:
     [text] = re.findall(r"```json\n(\{\"query\": \"a clever.*?)```", PAGE, re.DOTALL)
 
     assert SearchRequest.model_validate_json(text).size == 5
+
+
+def test_judgments_of_the_page_are_read(tmp_path: Path) -> None:
+    """R52: as they stand there."""
+    [text] = re.findall(r"<!-- judgments -->\n```json\n(.*?)```", PAGE, re.DOTALL)
+    file = tmp_path / "judgments.jsonl"
+    file.write_text(text)
+
+    assert [len(one.relevant) for one in read_json_lines(file)] == [2, 1]
+
+
+def test_names_of_the_client_are_those_of_the_package() -> None:
+    """R51: every one, with the arguments that the page passes."""
+    [code] = re.findall(r"## The client\n\n```python\n(.*?)```", PAGE, re.DOTALL)
+    [names] = re.findall(r"from embedq import (.*)", code)
+
+    assert {*names.split(", "), "EmbeddingPipeline"} == set(embedq.__all__)
+    for call in ast.walk(ast.parse(code)):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+            function = getattr(embedq, call.func.id, None)
+            if function is not None:
+                keywords = {str(one.arg): None for one in call.keywords}
+                signature(function).bind(*call.args, **keywords)
 
 
 def test_fields_of_the_entry_are_those_of_the_mapping() -> None:

@@ -14,7 +14,9 @@ from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.lane import Lane
 from functions.core.ledger_row import Status
 from functions.core.task import Task
+from functions.sweep.holds import MAX_WAITING as HEALING_BACKLOG
 from local.memory.pipeline import MemoryPipeline
+from ops.estimate import segments_for
 from tests.builders import make_pipeline
 from tests.fake_embedder import FakeEmbedder
 from tests.flow.stories import row, texts, write
@@ -59,6 +61,13 @@ def finish(pipeline: MemoryPipeline) -> None:
             break
         pipeline.clock.advance(HOLD_SECONDS)
     pipeline.drain()
+
+
+def test_backfill_keeps_less_waiting_than_what_holds_healing() -> None:
+    """R43 R26: documents that failed heal while a backfill of days goes on."""
+    most = MAX_WAITING + segments_for(10**9) * PAGE_ITEMS
+
+    assert most < HEALING_BACKLOG
 
 
 def state(pipeline: MemoryPipeline) -> JobState:

@@ -140,3 +140,16 @@ def test_document_larger_than_a_day_is_paid_over_several() -> None:
     asked = [text for request in embedder.requests for text in request]
     assert len(asked) == len(set(asked))
     assert pipeline.control.read("default").spent.day > "2023-11-14"
+
+
+def test_bulk_leaves_the_live_share_to_writes() -> None:
+    """R19: a backfill uses up its own part, and a write of a person goes on."""
+    pipeline, _ = make(100, budget={"tokens_per_day": 100, "live_share": 0.9})
+    text = "one two three four five six seven eight nine ten eleven twelve"
+    write(pipeline, "old", text, priority="bulk")
+    write(pipeline, "new", text)
+
+    run(pipeline)
+
+    assert waits(row(pipeline, "old"))
+    assert row(pipeline, "new").status is Status.COMPLETED

@@ -266,7 +266,7 @@ def test_refused_event_is_logged_as_a_failure(pipeline: MemoryPipeline) -> None:
     assert (failed["failure"], failed["attempt"]) == ("event_refused", 0)
     assert failed["reason"] == "EventBridge did not take the event of its end"
     assert "freshness_ms" not in failed
-    assert pipeline.telemetry.metrics["Failures.event_refused"] == 1
+    assert pipeline.telemetry.details["Failures", "event_refused"] == 1
     assert "FreshnessMilliseconds" not in pipeline.telemetry.metrics
 
 

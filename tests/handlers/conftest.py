@@ -33,6 +33,16 @@ def event(name: str) -> dict[str, Any]:
     return loaded
 
 
+def written_metrics(capsys: pytest.CaptureFixture[str]) -> dict[str, list[Any]]:
+    """Return the values that the lines for CloudWatch have, by name."""
+    found: dict[str, list[Any]] = {}
+    for line in capsys.readouterr().out.splitlines():
+        if line.startswith('{"_aws"'):
+            for name, value in json.loads(line).items():
+                found.setdefault(name, []).extend(value if isinstance(value, list) else [value])
+    return found
+
+
 class Context:
     """A function that has a minute, from now on."""
 

@@ -29,13 +29,17 @@ def index(
     monkeypatch.setenv("INDEX_ENDPOINT", opensearch_url)
     with mock_aws(), ledger_table(request, "moto") as table:
         monkeypatch.setenv("LEDGER_TABLE", table.name)
-        yield f"setup-{uuid.uuid4().hex}"
+        index = f"setup-{uuid.uuid4().hex}"
+        monkeypatch.setenv("INDEXES", json.dumps({index: ""}))
+        yield index
 
 
-def deploy(index: str, **properties: Any) -> dict[str, Any]:
+def deploy(index: str, *, before: Any = None, **properties: Any) -> dict[str, Any]:
     """Play CloudFormation: send the request, and return what was answered."""
     request = event("8-index-setup-create")
     request["ResourceProperties"] |= {"Index": index, **properties}
+    if before is not None:
+        request |= {"RequestType": "Update", "OldResourceProperties": before}
     with ScriptedServer() as cloudformation:
         request["ResponseURL"] = f"{cloudformation.url}/answer"
         lambda_handler(request, Context())
@@ -68,3 +72,18 @@ def test_other_dimensions_fail_the_deployment_in_words(index: str) -> None:
         f"index {index} holds vectors of 16 dimensions, the target asks for 32: give the new model"
         " a target of its own, or another index name"
     )
+
+
+def test_replaced_target_is_not_removed_before_the_switch(index: str, opensearch_url: str) -> None:
+    """R44: the deployment is refused in words; after the switch it passes."""
+    http = OpenSearchHttp(opensearch_url, credentials=None, region=REGION)
+    deploy(index)
+    shared = {"SharedAlias": f"{index}-replaced-read"}
+
+    refused = deploy(index, before=shared)
+    assert refused["Status"] == "FAILED"
+    assert "switch first, with `embedq migrate switch`" in refused["Reason"]
+    assert deploy(index, before=shared, **shared)["Status"] == "SUCCESS"
+
+    http.call("PUT", f"{index}-1/_alias/{index}-replaced-read", {})
+    assert deploy(index, before=shared)["Status"] == "SUCCESS"

@@ -1,8 +1,14 @@
 """Alarms: whom they reach, what they say."""
 
+from pathlib import Path
 from typing import Any
 
-from tests.infrastructure.synthesized import Synthesized, as_list
+from benchmarks.alarms.stage import STAGES, read_template
+from benchmarks.alarms.world import STAGE
+from infrastructure.monitoring.watches import Missing
+from local.watch.alarms import Alarm
+from scripts.scan import synthesize as synth
+from tests.infrastructure.synthesized import ROOT, Synthesized, as_list
 
 # The stage `private` has switched the proof off.
 WITHOUT_PROOF = "private"
@@ -64,12 +70,69 @@ def test_every_function_and_stream_is_watched(synthesized: Synthesized) -> None:
 
 
 def test_each_alarm_says_what_it_means_and_what_to_do(synthesized: Synthesized) -> None:
-    """R61: at least what happened, its effect and a next step; silence is not alarming."""
-    for alarm in synthesized.properties("AWS::CloudWatch::Alarm"):
-        assert alarm["AlarmDescription"].count(".") >= 3
+    """R61: at least what happened, its effect, a next step, and a page of the runbook."""
+    kinds = ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm")
+    for alarm in [one for kind in kinds for one in synthesized.properties(kind)]:
+        text, _, page = alarm["AlarmDescription"].partition(" Runbook: ")
+        assert text.count(".") >= 3
         assert len(alarm["AlarmDescription"]) <= 1024
-        assert alarm["TreatMissingData"] == "notBreaching"
+        assert (ROOT / page).is_file()
         assert len(alarm["AlarmActions"]) == 1
+
+
+def test_every_page_of_the_runbook_belongs_to_an_alarm(synthesize: Any) -> None:
+    """R61: and says what it means, what to look at and what to do."""
+    pages = {path.stem for path in (ROOT / "docs/operations").glob("*.md")}
+    alarms = synthesize("dev").properties("AWS::CloudWatch::Alarm")
+    alarms += synthesize("dev").properties("AWS::CloudWatch::CompositeAlarm")
+    named = {alarm["AlarmDescription"].rpartition("/")[2].removesuffix(".md") for alarm in alarms}
+
+    assert pages - {"README", "proven", "not-found"} == named
+    for name in named:
+        text = (ROOT / f"docs/operations/{name}.md").read_text()
+        titles = ["## What it means", "## What to look at", "## What to do"]
+        assert [line for line in text.splitlines() if line.startswith("## ")] == titles
+
+
+def test_what_no_data_means_is_chosen_for_each_alarm(synthesize: Any) -> None:
+    """R61: silence is an alarm for what runs by the clock, and nothing new for a domain."""
+    alarms = synthesize("dev").properties("AWS::CloudWatch::Alarm")
+    by_treatment: dict[str, set[str]] = {}
+    for alarm in alarms:
+        by_treatment.setdefault(alarm["TreatMissingData"], set()).update(metrics_of(alarm))
+
+    assert by_treatment["breaching"] == {"Invocations", "StuckDocuments", "OldestVerifiedSeconds"}
+    assert by_treatment["ignore"] == {
+        "ClusterStatus.red",
+        "FreeStorageSpace",
+        "ClusterIndexWritesBlocked",
+        "JVMMemoryPressure",
+    }
+    assert all(one.reason for one in Missing)
+
+
+def test_thresholds_and_the_runbook_come_from_cdk_json(tmp_path: Path) -> None:
+    """R61: each in `alarms` of a stage."""
+    limits = {"stuck_documents": 7, "runbook": "https://wiki.example.com/embedq"}
+    stages = {STAGE: {**STAGES[STAGE], "alarms": limits}}
+    synth(tmp_path, {"stages": stages, "stage": STAGE})
+
+    spec = read_template(tmp_path)
+
+    [stuck] = [one for one in spec.alarms if one.name.endswith("-stuck-documents")]
+    assert isinstance(stuck, Alarm)
+    assert stuck.threshold == 7
+    assert stuck.description.endswith(
+        " Runbook: https://wiki.example.com/embedq/stuck-documents.md"
+    )
+
+
+def test_a_stage_that_is_switched_off_is_not_silent(tmp_path: Path) -> None:
+    """R47: its schedules do not run, and nobody is called for it."""
+    stages = {STAGE: {**STAGES[STAGE], "enabled": False}}
+    synth(tmp_path, {"stages": stages, "stage": STAGE})
+
+    assert [one.name for one in read_template(tmp_path).alarms if "silent" in one.name] == []
 
 
 def test_only_what_may_lose_a_document_is_critical(synthesized: Synthesized) -> None:
@@ -87,12 +150,25 @@ def test_only_what_may_lose_a_document_is_critical(synthesized: Synthesized) -> 
         }
         for topic in ("Critical", "Warning")
     }
+    domain = {"ClusterStatus.red", "ClusterIndexWritesBlocked"}
+    room = {"FreeStorageSpace", "JVMMemoryPressure"}
+    # The stage `example` is switched off.
+    clock = set() if synthesized.stage == "example" else {"Invocations"}
+    if not synthesized.resources("AWS::OpenSearchService::Domain"):
+        domain = room = set()
 
     assert by_topic == {
         "Critical": {
+            *domain,
             "ApproximateNumberOfMessagesVisible",
             "BreakerOpen",
             "BudgetUsedPercent",
+            "FailedDocuments",
+            *clock,
+            "OldestFailedSeconds",
+            "OldestStuckSeconds",
+            "StuckDocuments",
+            "TasksEnded",
             *proof("Drifted"),
             "Errors",
             "IteratorAge",
@@ -103,6 +179,7 @@ def test_only_what_may_lose_a_document_is_critical(synthesized: Synthesized) -> 
             "TasksGivenUp",
         },
         "Warning": {
+            *room,
             "ApproximateAgeOfOldestMessage",
             "BudgetUsedPercent",
             "ControlUnreadable",

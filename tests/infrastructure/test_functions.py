@@ -23,7 +23,7 @@ from infrastructure.app import pipeline_app
 from infrastructure.function_code import PLACEHOLDER
 from tests.infrastructure.synthesized import CONTEXT, Synthesized
 
-TELEMETRY = {"POWERTOOLS_SERVICE_NAME", "POWERTOOLS_METRICS_NAMESPACE", "LOG_LEVEL", "STAGE"}
+TELEMETRY = {"POWERTOOLS_SERVICE_NAME", "LOG_LEVEL", "STAGE"}
 SETTINGS: dict[str, type[Environment]] = {
     "enqueue": EnqueueSettings,
     "embed": EmbedSettings,

@@ -218,6 +218,22 @@ def test_control_items_are_changed_by_their_own_functions_alone(synthesize: Any)
     }
 
 
+def test_what_tenants_spent_is_changed_only_where_they_have_a_limit(synthesize: Any) -> None:
+    """R19 R84: by their target's own embed, and no other item."""
+    limited = ["control/tenant/default/*"]
+    found = {
+        stage: [
+            statement["Condition"]["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]
+            for statement in statements(synthesize(stage), "TargetDefaultEmbedRole")
+            if "dynamodb:UpdateItem" in statement["Action"]
+            and "ForAllValues:StringLike" in statement["Condition"]
+        ]
+        for stage in ("example", "dev")
+    }
+
+    assert found == {"example": [limited], "dev": []}
+
+
 def test_enqueue_reads_control_items_and_no_other_single_item(synthesize: Any) -> None:
     """R84: rows are read in batches."""
     [single] = [
@@ -340,6 +356,7 @@ def test_functions_reach_only_paths_of_their_own_index(synthesize: Any) -> None:
             ("Put", "/_settings"),
             ("Put", "-1"),
             ("Get", "-read/_alias"),
+            ("Get", "/_alias"),
             ("Put", f"-1/_alias/embedq-example-{name}-read"),
         )
     }

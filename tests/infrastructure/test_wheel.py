@@ -123,6 +123,23 @@ def test_every_module_of_the_wheel_can_be_imported_and_none_is_beside_the_packag
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
 
 
+def test_console_of_the_wheel_has_its_pages(home: Path) -> None:
+    """R49 R54: templates and scripts are in the wheel, and every page can be made."""
+    code = (
+        "from pathlib import Path\n"
+        "from embedq.ops.console import app\n"
+        "here = Path(app.__file__).parent\n"
+        "print(*sorted(p.name for p in here.glob('*/*') if p.suffix != '.pyc'))"
+    )
+
+    done = run(home, "python", "-I", "-c", code)
+
+    folder = ROOT / "ops/console"
+    own = sorted(path.name for path in folder.glob("[st]*/*") if path.suffix != ".pyc")
+    assert (done.returncode, done.stdout.split()) == (0, own), done.stderr
+    assert "overview.html" in own
+
+
 def test_same_inputs_give_the_same_wheel(home: Path, tmp_path: Path) -> None:
     """R01: as the zips."""
     again = build(tmp_path, home / "code")
@@ -132,17 +149,19 @@ def test_same_inputs_give_the_same_wheel(home: Path, tmp_path: Path) -> None:
 
 
 def test_wheel_asks_for_what_it_imports(home: Path) -> None:
-    """R54 R01: the CDK only of those who want the construct."""
+    """R54 R01 R52: the CDK only of those who want the construct, scipy of those who measure."""
     [wheel] = home.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         [metadata] = [name for name in archive.namelist() if name.endswith("METADATA")]
         asked = message_from_bytes(archive.read(metadata)).get_all("Requires-Dist", [])
     cdk = {one.partition(">")[0] for one in asked if "extra == 'cdk'" in one}
+    measures = {one.partition(">")[0] for one in asked if "extra == 'eval'" in one}
     others = {one.partition(">")[0] for one in asked if "extra" not in one}
 
     assert cdk == {"aws-cdk-lib", "constructs"}
+    assert measures == {"ir-measures"}
     assert {"boto3", "click", "pydantic", "rich"} <= others
-    assert not others & {"aws-lambda-powertools", "moto", "cdk-nag"}
+    assert not others & {"aws-lambda-powertools", "moto", "cdk-nag", "ir-measures"}
 
 
 def test_construct_without_the_cdk_says_what_to_install(home: Path) -> None:

@@ -19,6 +19,7 @@ from functions.core.ledger_row import LedgerRow, Status
 from functions.core.retry_policy import PRESETS, RetryPolicy, RetrySettings
 from ops.statistics import LABELS, stats
 from tests.builders import make_target
+from tests.console.memory_metrics import MemoryMetrics
 from tests.properties.articles import (
     CHARGED,
     QUICK,
@@ -131,6 +132,8 @@ def shown(articles: Articles) -> dict[str, int]:
         count_searchable=lambda _: len(articles.searchable()),
         queues={"default": {}},
         count_dead_letters=lambda _: 0,
+        outputs={"ErrandsQueueUrl": "embedq-dev-errands"},
+        client=lambda _: MemoryMetrics("dev"),
     )
     [target] = stats(deployment).targets
     return target.counts | {

@@ -11,11 +11,13 @@ TARGETS = ["help", "setup", "demo", "test", "check", "fix", "build", "synth", "d
 TARGETS += [
     "diff",
     "bench",
+    "bench-peers",
     "mutants",
     "storm",
     "simulate",
     "docs",
     "transcript",
+    "pictures",
     "wheel",
     "clean",
     "lock",

@@ -159,6 +159,11 @@ class Articles:
             )
         return [message["Body"] for message in taken["Messages"]]
 
+    def forget_dead_letters(self) -> None:
+        """Empty the queues of dead letters: the stack is shared, and other tests count theirs."""
+        for url in self.deployment.dead_letter_urls(self._target.name):
+            self.sqs.purge_queue(QueueUrl=url)
+
     def _path(self, name: str) -> str:
         id_ = entry_id(self._source.name, DocumentId(name))
         return f"{segment(self._target.index)}/_doc/{segment(id_)}"

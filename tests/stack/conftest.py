@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.storm.tempo import with_target
+from benchmarks.storm.tempo import with_target, with_timeout
 from local.specs import StackSpec
 from local.stack import LocalStack, local_stack
 from tests.stack.articles import Articles
 from tests.stack.own_stage import OWN, articles_only
+
+# Half of what is deployed.
+EMBED_SECONDS = 60
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -46,14 +49,15 @@ def stack() -> Iterator[LocalStack]:
 def _undisturbed(spec: StackSpec) -> StackSpec:
     """Let no breaker come between: tests share the stack, and switch mappings by hand.
 
-    The storm has breakers and sweeps at their work.
+    The storm has breakers and sweeps at their work. A killed run is noticed after its whole time.
     """
     schedules = [
         replace(schedule, every_seconds=5)
         for schedule in spec.schedules
         if "due" in schedule.payload
     ]
-    return with_target(replace(spec, schedules=schedules), breaker={"least_requests": 10_000})
+    spec = with_timeout(replace(spec, schedules=schedules), embed_seconds=EMBED_SECONDS)
+    return with_target(spec, breaker={"least_requests": 10_000})
 
 
 @pytest.fixture

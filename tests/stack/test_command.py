@@ -9,13 +9,14 @@ from functions.adapters.opensearch_http import OpenSearchError
 from functions.core.ledger_row import Status
 from local.stack import LocalStack
 from ops.forgetting import forget
+from ops.measured import Figures, measured
 from ops.output import UsageError
 from ops.recovery import Recovered, recover
 from ops.searching import find
 from ops.statistics import stats
 from ops.verification import differences
 from tests.builders import make_row
-from tests.stack.articles import Articles
+from tests.stack.articles import Articles, until
 from tests.stack.mappings import disabled
 
 NOWHERE = "https://vpc-nowhere.invalid"
@@ -38,6 +39,25 @@ def test_statistics_count_what_can_be_found(articles: Articles) -> None:
     articles.wait(name, status=Status.DELETED)
 
     assert (counted, searchable(articles)) == (before + 1, before)
+
+
+def test_statistics_say_how_fresh_the_index_is_and_what_was_paid(articles: Articles) -> None:
+    """R40 R60: by the metrics that embed has written, asked as in AWS."""
+
+    def found() -> Figures:
+        answer = measured(articles.deployment)
+        assert isinstance(answer, Figures), answer
+        return answer
+
+    before = found().last_hour.tokens
+    row = articles.indexed(articles.new_name(), "a heron at the weir")
+
+    until(lambda: found().last_hour.tokens >= before + row.indexed.tokens, "its tokens")
+    answer = found()
+    assert answer.p50_seconds is not None
+    assert answer.p95_seconds is not None
+    assert 0 < answer.p50_seconds <= answer.p95_seconds < 3600
+    assert answer.last_hour.usd
 
 
 def test_commands_need_no_way_to_the_index(articles: Articles) -> None:

@@ -18,6 +18,7 @@ from tests.stack.articles import Articles, until
 @pytest.fixture
 def rejected(articles: Articles) -> Iterator[list[str]]:
     """Return two documents with a dead letter each; nothing is left of them."""
+    articles.forget_dead_letters()
     names = [articles.new_name("rejected") for _ in range(2)]
     for name in names:
         articles.put(name, {"not": "a text"})
@@ -26,8 +27,7 @@ def rejected(articles: Articles) -> Iterator[list[str]]:
     yield names
     for name in names:
         articles.delete(name)
-    for url in articles.deployment.dead_letter_urls("default"):
-        articles.sqs.purge_queue(QueueUrl=url)
+    articles.forget_dead_letters()
 
 
 def dead(articles: Articles) -> int:

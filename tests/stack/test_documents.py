@@ -1,5 +1,7 @@
 """Documents through the whole stack on real engines: written, changed and deleted."""
 
+import json
+
 from functions.core.ledger_row import Status
 from tests.stack.articles import Articles, until
 
@@ -21,6 +23,35 @@ def test_write_is_found_by_the_next_search(articles: Articles) -> None:
         row.errors,
     ) == (1, 1, 1, ())
     assert row.indexed.model == "text-embedding-3-small"
+
+
+def traces(articles: Articles, name: str) -> dict[tuple[str, str], str]:
+    """Return the trace of each line of the logs about a document, by its function and words."""
+    logs = articles.deployment.client("logs")
+    pattern = json.dumps(name)
+    events = [
+        json.loads(event["message"])
+        for group in logs.describe_log_groups()["logGroups"]
+        for event in logs.filter_log_events(
+            logGroupName=group["logGroupName"], filterPattern=pattern
+        )["events"]
+    ]
+    return {(one["service"], one["message"]): one["trace_id"] for one in events}
+
+
+def test_one_trace_leads_from_the_write_to_the_index(articles: Articles) -> None:
+    """R63: found by the document: the trace of enqueue is on the task and on embed's lines."""
+    name, other = articles.new_name(), articles.new_name()
+    trace = articles.indexed(name, "A heron waits at the weir.").task.trace_id
+    of_other = articles.indexed(other, "An otter swims by.").task.trace_id
+    completed = ("embed", "task_completed")
+
+    until(lambda: completed in traces(articles, name), "the line of embed about it")
+
+    assert trace.startswith("Root=1-")
+    assert trace != of_other
+    steps = [("enqueue", "change_accepted"), ("embed", "task_started"), completed]
+    assert traces(articles, name) == dict.fromkeys(steps, trace)
 
 
 def test_search_filters_by_metadata(articles: Articles) -> None:

@@ -1,15 +1,14 @@
 """Functions and mappings of the real stack: killed, switched off and on again."""
 
-import pytest
-
 from functions.core.ledger_row import Status
 from local.provider.faults import Fault, FaultKind
 from local.stack import LocalStack
 from tests.stack.articles import Articles, until
+from tests.stack.conftest import EMBED_SECONDS
 from tests.stack.mappings import disabled
 
 # Embed's timeout, the 30 seconds after which its end is noticed, and time for the work itself.
-NOTICED_SECONDS = 120 + 30 + 60
+NOTICED_SECONDS = EMBED_SECONDS + 30 + 60
 
 
 def spent(articles: Articles) -> int:
@@ -17,7 +16,6 @@ def spent(articles: Articles) -> int:
     return articles.deployment.control.read("default").spent.tokens
 
 
-@pytest.mark.timeout(2 * NOTICED_SECONDS)
 def test_work_of_a_killed_function_is_done_again(articles: Articles, stack: LocalStack) -> None:
     """R19 R31 R34 R81: its messages come back half a minute after the end of its time."""
     embed = articles.deployment.outputs["TargetDefaultEmbedFunction"]

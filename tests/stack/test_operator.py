@@ -1,6 +1,7 @@
 """What an operator does at night, on the real engines: every answer keeps to its schema."""
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,48 +11,70 @@ from jsonschema import Draft202012Validator
 
 from functions.core.ledger_row import Status
 from local import background
+from local.index_fault import IndexFault
 from local.provider.faults import Fault, FaultKind
 from local.stack import LocalStack
-from ops import commands_doc, frame
+from ops import breaking, commands_doc, frame
 from ops.cli import main
+from ops.demo.provider import Provider
+from ops.document_rows import read_row
 from ops.embedding import embed
 from ops.health import health
 from ops.lanes import lanes
-from ops.output import CommandError
+from ops.output import CommandError, UsageError
 from ops.statistics import stats
 from ops.waiting import wait
 from tests.stack.articles import Articles
 from tests.stack.mappings import disabled
+from tests.stack.rights import Rights
 
 DOWN = Fault(FaultKind.SERVER_ERROR, status=503)
 # They start and stop stacks, or take minutes; tests of their own have their answers.
-ELSEWHERE = {"up", "down", "demo", "smoke", "env", "logs"}
-# They need a budget or a job.
-PREPARED = {"budget raise", "backfill", "jobs pause", "jobs resume", "jobs cancel"}
+ELSEWHERE = {"up", "down", "demo", "smoke", "env", "logs", "console"}
+BREAKING = {"break show", "break provider", "break index", "break end", "poison"}
+# They need a budget, a job, a second target or a redrive that takes long.
+PREPARED = {"budget raise", "backfill", "jobs pause", "jobs resume", "jobs cancel", "dead stop"} | {
+    f"migrate {word}" for word in ("start", "status", "switch", "rollback", "finish")
+}
 
 Run = Callable[..., Any]
 
 
 @pytest.fixture
-def run(
-    articles: Articles, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Run]:
+def answer_of(capsys: pytest.CaptureFixture[str]) -> Run:
     """Return how to run a command with --json; its answer is checked against its schema."""
-    monkeypatch.setattr(frame, "connect", lambda *_: articles.deployment)
-    monkeypatch.setattr(background, "folders", list)
     schemas = commands_doc.schemas()
-    ran = set()
 
-    def run(words: str, *options: str, code: int = 0) -> Any:
+    def answer_of(words: str, *options: str, code: int = 0) -> Any:
         assert main([*words.split(), *options, "--json"]) == code
         answer = json.loads(capsys.readouterr().out)
         schema = {**schemas["commands"][words], "$defs": schemas["$defs"]}
         Draft202012Validator(schema).validate(answer)
-        ran.add(words)
         return answer
 
+    return answer_of
+
+
+@pytest.fixture
+def run(articles: Articles, monkeypatch: pytest.MonkeyPatch, answer_of: Run) -> Iterator[Run]:
+    """Return how to run a command on the session's stack.
+
+    In the end every command was run, with rights that docs/rights.md gives.
+    """
+    rights = Rights()
+    deployment = rights.watch(articles.deployment)
+    monkeypatch.setattr(frame, "connect", lambda *_: deployment)
+    monkeypatch.setattr(background, "folders", list)
+    ran = set()
+
+    def run(words: str, *options: str, code: int = 0) -> Any:
+        ran.add(words)
+        rights.command = words
+        return answer_of(words, *options, code=code)
+
     yield run
-    assert ran == set(schemas["commands"]) - ELSEWHERE - PREPARED
+    assert ran == set(commands_doc.schemas()["commands"]) - ELSEWHERE - PREPARED - BREAKING
+    assert rights.missing() == {}
 
 
 def test_every_answer_keeps_to_its_schema(run: Run, articles: Articles, tmp_path: Path) -> None:
@@ -66,12 +89,17 @@ def test_every_answer_keeps_to_its_schema(run: Run, articles: Articles, tmp_path
     assert run("status", name)["status"] == "completed"
     assert run("timeline", name)["entries"]
     assert run("search", "hello")["documents"]
+    judged = tmp_path / "judgments.jsonl"
+    judged.write_text(json.dumps({"query": "hello", "relevant": [name]}))
+    found = run("eval", "--judgments", str(judged))
+    assert [one["mode"] for one in found["measured"]] == ["knn", "text", *["hybrid"] * 3]
     assert run("embed", name)["status"] == "completed"
     assert run("requeue", name)["lane"] == "normal"
     assert run("recover", "--yes")["open"] >= 0
     for words in ("stats", "lanes", "stuck", "breakers", "verify", "jobs list", "budget show"):
         run(words)
     assert run("health")["checks"]
+    assert run("plan", "--writes-per-second", "5")["documents"] > 0
 
     articles.put(bad, {"not": "a text"})
     articles.wait(bad, status=Status.FAILED)
@@ -95,6 +123,42 @@ def test_every_answer_keeps_to_its_schema(run: Run, articles: Articles, tmp_path
     run("completion", "bash")
 
 
+def test_parts_are_broken_and_repaired_by_commands(
+    articles: Articles,
+    stack: LocalStack,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    answer_of: Run,
+) -> None:
+    """R40 R81: provider and index fail for a time or until told; nothing is lost."""
+    fault = IndexFault(tmp_path, stack.opensearch_url)
+    parts = Provider(stack.model_origin), fault
+    monkeypatch.setattr(breaking, "parts_here", lambda: parts)
+    name, bad = articles.new_name(), articles.new_name("bad")
+    assert answer_of("break show") == {"faults": []}
+
+    answer_of("break provider", "503", "--for", "600")
+    answer_of("poison", "xyzzy")
+    [poisoned, down, index] = answer_of("break index", "--for", "600")["faults"]
+
+    assert poisoned["what"] == "rejects every text with 'xyzzy'"
+    assert (down["what"], down["left_seconds"] <= 600) == ("answers 503 to everything", True)
+    assert (index["part"], index["left_seconds"] <= 600) == ("index", True)
+    failed = {one.part for one in health(articles.deployment).checks if one.state == "failed"}
+    assert failed == {"provider of default", "index of default"}
+
+    # As the stack does it when the time is over.
+    IndexFault(tmp_path, stack.opensearch_url, clock=lambda: time.time() + 600).end_if_due()
+    articles.break_provider(Fault(FaultKind.POISON, marker="xyzzy"))
+    articles.indexed(name, "hello")
+    articles.put(bad, "hello xyzzy")
+    articles.wait(bad, status=Status.FAILED)
+    articles.take_dead_letters(1)
+    assert answer_of("break end") == {"faults": []}
+    articles.put(bad, "hello again xyzzy")
+    articles.wait(bad)
+
+
 def test_wait_ends_when_the_last_write_is_found_and_not_before(
     articles: Articles, stack: LocalStack
 ) -> None:
@@ -110,6 +174,10 @@ def test_wait_ends_when_the_last_write_is_found_and_not_before(
     assert (articles.text(name) or "").endswith("second")
     articles.delete(name)
     assert not wait(articles.deployment, name).found
+    with pytest.raises(UsageError, match="nor the ledger has 'nobody'"):
+        wait(articles.deployment, "nobody")
+    with pytest.raises(UsageError, match=f"name the document alone: '{name}'"):
+        read_row(articles.deployment, f"default/articles/{name}", source=None, target=None)
 
 
 def test_document_is_embedded_here_while_no_lane_works(

@@ -10,6 +10,7 @@ from local.provider.faults import Fault, FaultKind
 from local.stack import LocalStack
 from ops import client
 from tests.stack.articles import Articles
+from tests.stack.mappings import disabled
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +48,21 @@ def test_service_writes_waits_searches_and_reads_the_status(articles: Articles) 
     embedq.wait(name, source="articles", target="default")
     again = embedq.search("lighthouse clock", target="default", sources=["articles"], size=50)
     assert name not in [one.document for one in again.results]
+
+
+def test_service_embeds_a_document_in_its_own_process(
+    articles: Articles, stack: LocalStack
+) -> None:
+    """R47 R51: past queues and functions; the next search finds it."""
+    name = articles.new_name("windmill")
+    with disabled(stack, articles, "normal"):
+        articles.put(name, "The windmill grinds rye on the hill.")
+
+        ended = embedq.embed({"id": name}, source="articles", target="default")
+
+        assert (ended.status, ended.error) == ("completed", None)
+        answer = embedq.search("windmill rye", target="default", sources=["articles"], size=50)
+        assert name in [one.document for one in answer.results]
 
 
 def test_search_goes_on_by_text_while_the_provider_is_down(articles: Articles) -> None:

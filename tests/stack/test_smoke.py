@@ -23,6 +23,9 @@ def test_every_step_passes_and_nothing_is_left(
     articles: Articles, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """R40: one line each with its seconds, exit code 0, no item and no dead letter afterwards."""
+    # With dead letters of others a part of the steps is left out.
+    articles.forget_dead_letters()
+
     answer = smoke(articles.deployment).act()
 
     assert answer.error is None
@@ -74,6 +77,5 @@ def test_dead_letters_of_others_are_not_moved(
     assert len(answer.steps) == 4
     assert articles.row(name).status is Status.FAILED
     assert articles.deployment.count_dead_letters("default") == 1
-    for url in articles.deployment.dead_letter_urls("default"):
-        articles.sqs.purge_queue(QueueUrl=url)
+    articles.forget_dead_letters()
     articles.delete(name)

@@ -43,7 +43,10 @@ def world() -> Iterator[World]:
 
 
 def test_nothing_is_lost_in_a_small_storm(world: World) -> None:
-    """R31 R81: throttled, failing, killed, without an index: in the end everything agrees."""
+    """R31 R63 R81: throttled, failing, killed, without an index: in the end everything agrees.
+
+    No line of any output has a text, a vector or the provider's key.
+    """
     result = run_storm(world, PLAN, limits=LIMITS, say=lambda _: None)
 
     assert result.verdict.kinds == {kind: [] for kind in result.verdict.kinds}

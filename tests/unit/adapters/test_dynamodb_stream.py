@@ -73,7 +73,7 @@ def test_record_becomes_a_change() -> None:
                 written_ms=1_700_000_000_000,
                 removed=False,
                 inserted=True,
-                content=Document("hello", "note", {"year": 2026}),
+                content=Document("hello", "note", {"year": 2026}, tenant="acme"),
                 priority="high",
                 tenant="acme",
             )

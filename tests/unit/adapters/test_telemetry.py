@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from typing import Any
 
 import pytest
@@ -10,11 +11,11 @@ from aws_lambda_powertools import Logger
 from functions.adapters.telemetry import (
     ERRORS,
     WARNINGS,
-    FunctionMetrics,
     PowertoolsTelemetry,
     make_metrics,
 )
 from tests.builders import make_task
+from tests.repo.checkout import ROOT
 
 OWN_FIELDS = {"level", "location", "message", "timestamp", "service"}
 
@@ -25,15 +26,10 @@ def lines() -> io.StringIO:
 
 
 @pytest.fixture
-def metrics() -> FunctionMetrics:
-    return make_metrics("embed")
-
-
-@pytest.fixture
-def telemetry(lines: io.StringIO, metrics: FunctionMetrics) -> PowertoolsTelemetry:
+def telemetry(lines: io.StringIO) -> PowertoolsTelemetry:
     logger = Logger(service="embed", level="INFO", stream=lines, logger_handler=None)
     logger.handlers[0].setStream(lines)  # type: ignore[attr-defined]
-    return PowertoolsTelemetry(logger, metrics)
+    return PowertoolsTelemetry(logger, make_metrics("embed"))
 
 
 def read(lines: io.StringIO) -> list[dict[str, Any]]:
@@ -61,73 +57,37 @@ def test_event_is_one_line_with_its_fields_and_no_others(
     assert (line["message"], line["service"], line["level"]) == ("task_completed", "embed", "INFO")
 
 
+PAGE = (ROOT / "docs" / "operations.md").read_text()
+# The list of what an operator reads, each message with its level.
 LEVELS = {
-    # What a person has to look at.
-    "ERROR": [
-        "breaker_opened",
-        "index_lost",
-        "job_failed",
-        "sweep_job_failed",
-        "task_exhausted",
-        "task_given_up",
-    ],
-    # What is tried again by itself, or was kept out.
-    "WARNING": [
-        "announcement_failed",
-        "batch_failed",
-        "breaker_paused",
-        "budget_nearly_used",
-        "budget_refused",
-        "census_cut_off",
-        "change_rejected",
-        "changes_not_replayed",
-        "control_unreadable",
-        "cooldown_started",
-        "document_drifted",
-        "failure_bulk",
-        "failure_isolated",
-        "index_not_seen",
-        "ledger_failed",
-        "message_malformed",
-        "message_not_hidden",
-        "probe_failed",
-        "probe_not_sent",
-        "reconcile_failed",
-        "requeue_held_back",
-        "round_failed",
-        "segment_failed",
-        "segment_silent",
-        "stash_failed",
-        "task_not_sent",
-    ],
-    # A single failed attempt is ordinary work.
-    "INFO": [
-        "breaker_closed",
-        "change_accepted",
-        "task_completed",
-        "task_failed",
-        "task_healing",
-        "task_parked",
-        "task_superseded",
-    ],
+    name: level
+    for level, names in re.findall(r"^- ([A-Z]+), [^:]+: (.+)\.$", PAGE, re.MULTILINE)
+    for name in re.findall(r"`([a-z_]+)`", names)
 }
 
 
-@pytest.mark.parametrize(
-    ("level", "name"), [(level, name) for level, names in LEVELS.items() for name in names]
-)
+@pytest.mark.parametrize(("name", "level"), sorted(LEVELS.items()))
 def test_level_says_who_should_look(
-    telemetry: PowertoolsTelemetry, lines: io.StringIO, level: str, name: str
+    telemetry: PowertoolsTelemetry, lines: io.StringIO, name: str, level: str
 ) -> None:
-    """R63: warnings for what is tried again, errors for what needs a person."""
+    """R63: errors need a person, warnings are tried again; as docs/operations.md tells them."""
     telemetry.event(name)
 
     assert [line["level"] for line in read(lines)] == [level]
 
 
-def test_no_other_name_has_a_level_of_its_own() -> None:
-    """R63: a new warning or error is added above, on purpose."""
-    assert (sorted(WARNINGS), sorted(ERRORS)) == (LEVELS["WARNING"], LEVELS["ERROR"])
+def test_no_other_message_has_a_level_of_its_own() -> None:
+    """R63: who filters by level in CloudWatch knows what is left out."""
+    assert LEVELS.keys() == WARNINGS | ERRORS
+
+
+def test_failed_attempt_is_ordinary_work(
+    telemetry: PowertoolsTelemetry, lines: io.StringIO
+) -> None:
+    """R63: it is tried again, and no reason to wake a person."""
+    telemetry.event("task_failed")
+
+    assert [line["level"] for line in read(lines)] == ["INFO"]
 
 
 def test_awkward_ids_stay_in_one_line(telemetry: PowertoolsTelemetry, lines: io.StringIO) -> None:
@@ -151,50 +111,3 @@ def test_unexpected_error_has_its_stack(telemetry: PowertoolsTelemetry, lines: i
     assert (line["level"], line["message"]) == ("ERROR", "unexpected_error")
     assert line["exception_name"] == "LookupError"
     assert "test_telemetry.py" in line["exception"]
-
-
-def test_metrics_add_up_with_their_units(
-    telemetry: PowertoolsTelemetry, metrics: FunctionMetrics
-) -> None:
-    """R60: the name's last word is the unit; nothing is said about zero."""
-    telemetry.count("TasksCompleted")
-    telemetry.count("TasksCompleted", 2)
-    telemetry.count("FreshnessMilliseconds", 0)
-    telemetry.count("TasksFailed", 0)
-
-    document: Any = metrics.serialize_metric_set()
-
-    [described] = document["_aws"]["CloudWatchMetrics"]
-    assert {(one["Name"], one["Unit"]) for one in described["Metrics"]} == {
-        ("TasksCompleted", "Count"),
-        ("FreshnessMilliseconds", "Milliseconds"),
-    }
-    assert document["TasksCompleted"] == [1.0, 2.0]
-    assert described["Dimensions"] == [["service"]]
-
-
-def test_functions_of_one_process_share_no_metrics(
-    telemetry: PowertoolsTelemetry, metrics: FunctionMetrics
-) -> None:
-    """R60: neither what they count, nor their dimensions."""
-    other = make_metrics("sweep")
-    other.set_default_dimensions(stage="test")
-    telemetry.count("TasksCompleted")
-
-    assert (other.metric_set, metrics.default_dimensions) == ({}, {})
-
-
-@pytest.mark.parametrize("counted", [0, 100])
-def test_run_that_has_nothing_left_to_publish_is_silent(
-    metrics: FunctionMetrics, capsys: pytest.CaptureFixture[str], counted: int
-) -> None:
-    """R60 R63: a probe counts nothing, and the hundredth value is published at once."""
-
-    @metrics.log_metrics
-    def handler(_event: object, _context: object) -> None:
-        for _ in range(counted):
-            metrics.add_metric(name="TasksCompleted", unit="Count", value=1)
-
-    handler({}, None)
-
-    assert len(capsys.readouterr().out.splitlines()) == bool(counted)

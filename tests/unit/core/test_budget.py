@@ -1,11 +1,13 @@
 """What a target may spend now: periods, caps, shares, and what is left."""
 
+import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from functions.core.budget import NANO, Budget, Cost, Raised, Spent, budget_of
+from functions.core.budget import NANO, Budget, Caps, Cost, Limit, Raised, Spent, budget_of
 from functions.core.control import Control
 from tests.builders import make_target
 
@@ -41,6 +43,73 @@ def budget(
 def test_day_and_month_end_by_utc(now: str, counts: Spent) -> None:
     """R19: what was spent counts until its day, or its month, is over."""
     assert TODAY.at(at(now)) == counts
+
+
+@pytest.fixture
+def far_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the machine have a zone that is hours ahead."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("far_east")
+def test_zone_of_the_machine_makes_no_difference() -> None:
+    """R19: there it is the next day already."""
+    assert TODAY.at(at("2026-11-17T23:00")) == TODAY
+
+
+@pytest.mark.parametrize("caps", [Caps(700, 5), Caps(700), Caps(nanousd=5), Caps()])
+def test_cap_may_be_reached_and_not_passed(caps: Caps) -> None:
+    """R19: of tokens and of dollars."""
+    assert caps.allow(TODAY)
+    assert caps.allow(TODAY.plus(Cost(0, 1))) is (caps.nanousd is None)
+    assert caps.allow(TODAY.plus(Cost(1, 0))) is (caps.tokens is None)
+
+
+def test_each_limit_has_its_unit_and_what_is_left() -> None:
+    """R19: in tokens, whatever its unit is; below zero is nothing left."""
+    spent = Spent("2026-01-31", 700, "2026-01", NANO // 2)
+
+    mine = Budget(spent, Caps(600, 2 * NANO), 0.02, least_tokens=100)
+    february = datetime(2026, 2, 1, tzinfo=UTC)
+    assert list(mine.limits()) == [
+        Limit("tokens", "day", 600, 700, 0, february),
+        Limit("usd", "month", 2.0, 0.5, 75_000_000, february),
+    ]
+    over = Budget(spent, Caps(nanousd=1), 0.02, least_tokens=100)
+    assert over.left_tokens == 0
+    dear = Budget(spent, Caps(nanousd=NANO // 2), 0.000001, least_tokens=100)
+    assert dear.left_tokens == 0
+
+
+def test_large_request_costs_what_its_price_says() -> None:
+    """R19: a billion tokens at 0.02 dollars a million."""
+    assert budget(tokens_per_day=1).cost(10**9) == Cost(10**9, 20 * NANO)
+
+
+def test_target_without_a_price_costs_no_dollars() -> None:
+    """R19: its tokens are counted."""
+    found = budget_of(make_target(budget={"tokens_per_day": 9}), Control(), now_ms=NOON)
+
+    assert found is not None
+    assert found.cost(5) == Cost(5, 0)
+
+
+@pytest.mark.parametrize(
+    ("raised", "nanousd"),
+    [
+        (Raised(NOON + 1, nanousd=3 * NANO), 3 * NANO),
+        (Raised(NOON + 1, nanousd=1), 2 * NANO),
+        (Raised(NOON + 1, tokens=5), 2 * NANO),
+        (Raised(NOON, nanousd=3 * NANO), 2 * NANO),
+    ],
+)
+def test_dollars_are_raised_as_tokens_are(raised: Raised, nanousd: int) -> None:
+    """R19: the higher of both, until its time."""
+    assert budget(usd_per_month=2, raised=raised).caps == Caps(nanousd=nanousd)
 
 
 def test_target_without_a_budget_has_none() -> None:

@@ -22,6 +22,7 @@ def test_document_that_is_not_the_cause_spends_no_attempt() -> None:
         "event_refused",
         "no_time",
         "budget",
+        "tenant_budget",
         "paused",
     }
 

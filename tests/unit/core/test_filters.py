@@ -28,7 +28,10 @@ DAY = 86_400_000
         ("year>2024", Test("year", "long", low=2024, with_low=False)),
         ("year<2024", Test("year", "long", high=2024)),
         ("year<=2024", Test("year", "long", high=2024, with_high=True)),
+        ("year=-9223372036854775808", Test("year", "long", -(2**63))),
+        ("year=9223372036854775807", Test("year", "long", 2**63 - 1)),
         ("rating=0.5", Test("rating", "double", 0.5)),
+        ("rating>=0.5", Test("rating", "double", low=0.5)),
         ("public=true", Test("public", "boolean", True)),
         ("public=false", Test("public", "boolean", False)),
         ("published=2024-08-01", Test("published", "date", low=AUGUST, high=AUGUST + DAY)),
@@ -60,6 +63,7 @@ def test_condition_is_read_by_the_type_of_its_field(text: str, test: Test) -> No
         ("year=soon", "year is a whole number such as 2024, not 'soon'"),
         ("year=2024.5", "year is a whole number such as 2024, not '2024.5'"),
         ("year=99999999999999999999", "year is a whole number such as 2024, not '9999999999999"),
+        ("year=9223372036854775808", "year is a whole number such as 2024, not '92233720368547"),
         ("rating=nan", "rating is a number such as 0.5, not 'nan'"),
         ("public=yes", "public is true or false, not 'yes'"),
         (

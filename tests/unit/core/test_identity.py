@@ -5,8 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from functions.core.identity import (
+    BUCKETS,
     DocumentId,
     MalformedKeyError,
+    bucket_of,
+    check_of,
     deduplication_id,
     digest,
     document_id,
@@ -14,6 +17,7 @@ from functions.core.identity import (
     message_group,
     row_key,
     tenant_group,
+    version_bits,
 )
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
@@ -125,3 +129,29 @@ def test_tenant_is_a_message_group_that_sqs_takes(tenant: str, is_itself: bool) 
     assert group.isascii()
     assert " " not in group
     assert tenant_group(tenant + "x") != group
+
+
+def test_bucket_of_an_entry_never_changes() -> None:
+    """R45: it is stored in the index, and all buckets are used."""
+    names = [entry_id("articles", DocumentId(f"{number}")) for number in range(20_000)]
+
+    assert [bucket_of(name) for name in names[:3]] == [2209, 2626, 3253]
+    assert len({bucket_of(name) for name in names}) > BUCKETS / 2
+
+
+def test_check_of_an_entry_never_changes() -> None:
+    """R45: it is stored in the index, by its id and its content, as a number of 32 bits."""
+    one, other = (entry_id("articles", DocumentId(name)) for name in "ab")
+
+    assert check_of(one, "0" * 64) == 4_121_116_007
+    assert check_of(other, "0" * 64) == 3_078_794_503
+    assert check_of(one, None) == check_of(one, "") == 3_806_408_985
+
+
+@pytest.mark.parametrize(
+    ("version", "bits"),
+    [(0, 0), (7, 7), (2**32 - 1, 2**32 - 1), (2**32, 0), (2**33 - 1, 2**32 - 1), (2**40 + 5, 5)],
+)
+def test_versions_are_summed_by_their_last_32_bits(version: int, bits: int) -> None:
+    """R45: a sum of many stays exact in the index."""
+    assert version_bits(version) == bits

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from functions.core.change import NOWHERE
+from functions.core.change import NOWHERE, Operation
 from functions.core.identity import DocumentId
 from functions.core.lane import Lane
 from functions.core.ledger_row import LedgerRow, Quarantine, Status
@@ -35,6 +35,7 @@ def bulk(**changes: Any) -> LedgerRow:
         (make_row(), OweResult.ON_ITS_WAY),
         (bulk(status=Status.PROCESSING), OweResult.ON_ITS_WAY),
         (bulk(), OweResult.AGAIN),
+        (bulk(queued_ms=SINCE), OweResult.AGAIN),
         (bulk(queued_ms=SINCE - 1), OweResult.ON_ITS_WAY),
         (bulk(last_attempt_ms=NOW_MS), OweResult.ON_ITS_WAY),
         (bulk(parked=True), OweResult.ON_ITS_WAY),
@@ -58,6 +59,17 @@ def test_new_row_is_below_every_position_of_a_stream() -> None:
 
     assert (row.position, row.task.version, row.task.lane) == (NOWHERE, NOW_MS + 5, Lane.BULK)
     assert (row.written_ms, row.task.key, row.status) == (0, KEY, Status.PENDING)
+
+
+@pytest.mark.parametrize(
+    ("lane", "operation"),
+    [(Lane.BULK, Operation.UPSERT), (Lane.DELETE, Operation.DELETE)],
+)
+def test_lane_says_what_is_done_to_the_entry(lane: Lane, operation: Operation) -> None:
+    """R45: what no item asks for is removed; no trace of a write belongs to it."""
+    row = plan(None, Owed(DocumentId("a"), KEY, lane)).row
+
+    assert (row.operation, row.task.trace_id) == (operation, "")
 
 
 def test_closed_row_keeps_its_position_and_starts_its_attempts_again() -> None:

@@ -21,6 +21,8 @@ def test_slice_is_the_table_then_the_index_then_the_next() -> None:
     assert middle.last_entry == "a"
     assert end == Proof((1, 9), number=0, revision=3)
     assert end.oldest_ms == 1
+    middle_slice = Proof((1, 2, 3), number=1, in_index=True)
+    assert middle_slice.after_index_page(None, now_ms=9) == Proof((1, 9, 3), number=2)
 
 
 def test_proof_of_other_days_begins_anew_as_old_as_it_was() -> None:

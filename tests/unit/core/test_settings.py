@@ -3,7 +3,8 @@
 import pytest
 from pydantic import ValidationError
 
-from functions.core.settings import SweepSettings
+from functions.core.settings import SweepSettings, TargetSettings, unnamed_target
+from tests.builders import make_target
 
 GIVEN = {
     "LEDGER_TABLE": "ledger",
@@ -43,3 +44,26 @@ def test_settings_of_a_function_come_from_its_own_environment(
     assert SweepSettings.from_environment().model_dump() == READ
     with pytest.raises(ValidationError, match="ledger_table"):
         SweepSettings.from_environment({})
+
+
+OLD = make_target()
+NEW = make_target(name="next", index="next", replaces="default")
+
+
+@pytest.mark.parametrize(
+    ("targets", "meant"),
+    [
+        ([OLD], "default"),
+        ([OLD, NEW], "default"),
+        ([NEW, OLD], "default"),
+        ([OLD, make_target(name="other")], None),
+        ([OLD, make_target(name="other"), NEW], None),
+    ],
+)
+def test_target_that_is_being_filled_is_asked_by_its_name_only(
+    targets: list[TargetSettings], meant: str | None
+) -> None:
+    """R44: an application that names none is answered as before."""
+    found = unnamed_target({one.name: one for one in targets})
+
+    assert (found and found.name) == meant

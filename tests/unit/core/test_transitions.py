@@ -479,6 +479,7 @@ def test_row_over_budget_is_so_until_it_is_sent_again() -> None:
 
     assert (parked.group, parked.progress.attempts) == (Group.OVER_BUDGET, 0)
     assert requeue(parked, now_ms=LATER_MS).group is Group.PARKED
+    assert not requeue(parked, now_ms=LATER_MS).progress.over_budget
     started = start(
         parked, make_message(), quarantine=Quarantine.NONE, max_attempts=5, now_ms=LATER_MS
     )

@@ -128,6 +128,7 @@ def test_slices_share_the_buckets_among_them(slices: int) -> None:
     found = [bucket for number in range(slices) for bucket in buckets_of_slice(number, slices)]
 
     assert sorted(found) == [NO_BUCKET, *range(BUCKETS)]
+    assert NO_BUCKET in buckets_of_slice(0, slices)
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ import pytest
 
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import DocumentId
-from functions.core.ledger_row import LedgerRow, Quarantine, Status
+from functions.core.ledger_row import ErrorRecord, LedgerRow, Quarantine, Status
 from functions.core.ports import Swapped
 from functions.core.retry_policy import RetryPolicy, RetrySettings
 from functions.core.task import parse_task
-from functions.embed.ending import Ending, Failed, Indexed, Removed, Superseded
+from functions.embed.ending import Ending, Failed, Indexed, Removed, Superseded, Untouched
 from functions.embed.finish import BULK_DOCUMENTS, EVENT_REFUSED
 from functions.embed.job import Job, Returned
 from local.memory.ledger import MemoryLedger
@@ -78,6 +78,62 @@ def test_end_is_announced_closed_logged_and_acknowledged(
 
 
 @pytest.mark.parametrize(
+    ("attempts", "errors_ms", "retries", "since_ms"),
+    [
+        (1, [], 0, 0),
+        (1, [NOW_MS - 5], 0, 0),
+        (2, [NOW_MS], 1, 4000),
+        (3, [NOW_MS - 9000, NOW_MS + 1000, NOW_MS + 3000], 1, 3000),
+        (2, [], 1, 0),
+    ],
+)
+def test_success_says_how_many_attempts_and_how_long_since_the_first_failure(
+    attempts: int, errors_ms: list[int], retries: int, since_ms: int
+) -> None:
+    """R60: of this write; errors from before it belong to another one."""
+    steps = Steps()
+    errors = tuple(ErrorRecord(at_ms, FailureKind.PROVIDER_ERROR, "503") for at_ms in errors_ms)
+    one = job(steps, attempts=attempts - 1, errors=errors)
+    steps.clock.advance(4)
+
+    close(steps, one, INDEXED)
+
+    metrics = steps.telemetry.metrics
+    assert (metrics["Attempts"], metrics["RetriesSucceeded"]) == (attempts, retries)
+    assert metrics["RetrySuccessMilliseconds"] == since_ms
+    assert steps.telemetry.details["FreshnessMilliseconds", "normal", "articles"] == 4000
+
+
+@pytest.mark.parametrize(("attempts", "again"), [(0, 0), (1, 1), (2, 1)])
+def test_failure_after_a_failure_is_counted_as_a_retry(attempts: int, again: int) -> None:
+    """R60: so that an alarm can tell a bad minute from documents that never succeed."""
+    steps = Steps()
+
+    close(steps, job(steps, attempts=attempts), Failed(BROKEN))
+
+    assert steps.telemetry.metrics["TasksFailed"] == 1
+    assert steps.telemetry.metrics["RetriesFailed"] == again
+
+
+def test_end_that_is_announced_is_counted_for_its_target() -> None:
+    """R46 R60: against the events that arrived."""
+    steps = Steps()
+
+    close(steps, job(steps), INDEXED)
+
+    assert steps.telemetry.details["TasksEnded", "default"] == 1
+
+
+def test_write_from_a_clock_that_is_ahead_is_fresh_at_once() -> None:
+    """R60: never less than nothing."""
+    steps = Steps()
+
+    close(steps, job(steps, written_ms=NOW_MS + 9000), INDEXED)
+
+    assert fields(steps, "task_completed")["freshness_ms"] == 0
+
+
+@pytest.mark.parametrize(
     ("attempts", "failure", "event", "again"),
     [
         (0, BROKEN, "task_failed", 4),
@@ -117,7 +173,17 @@ def test_refused_event_is_a_failure_of_its_own() -> None:
     assert (logged["failure"], logged["reason"]) == ("event_refused", EVENT_REFUSED.message)
     assert "freshness_ms" not in logged
     assert "FreshnessMilliseconds" not in steps.telemetry.metrics
-    assert steps.telemetry.metrics["Failures.event_refused"] == 1
+    assert steps.telemetry.details["Failures", "event_refused"] == 1
+
+
+def test_task_without_time_is_handed_back_and_counted() -> None:
+    """R60: it spends no attempt."""
+    steps = Steps()
+
+    [returned] = close(steps, job(steps), Untouched())
+
+    assert returned.seconds > 0
+    assert steps.telemetry.metrics["TasksHandedBack"] == 1
 
 
 def test_superseded_task_leaves_the_row_alone() -> None:

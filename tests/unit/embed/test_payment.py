@@ -13,9 +13,11 @@ from functions.core.failure import Failure, FailureError, FailureKind, RefusedRe
 from functions.core.identity import DocumentId, RowKey
 from functions.core.ledger_row import ErrorRecord
 from functions.embed.ending import Failed, Untouched
+from functions.embed.guard.tenants import Tenants
 from functions.embed.job import Job, Prepared
 from functions.embed.payment import Payment
 from functions.embed.run_time import RunTime
+from local.memory.control import MemoryControl
 from local.memory.index import MemoryIndex
 from local.memory.ledger import MemoryStash
 from local.memory.runtime import MemoryTelemetry
@@ -46,6 +48,7 @@ class Till:
             stash=self.stash,
             telemetry=self.telemetry,
             target=make_target(**target),
+            tenants=Tenants(make_target(**target), MemoryControl(), self.telemetry, lambda: NOW_MS),
             is_failing=lambda: False,
             misconfigured=self.faults.append,
             excuse=lambda _: None,
@@ -139,6 +142,17 @@ def test_chunk_of_several_documents_is_paid_once() -> None:
     assert till.telemetry.metrics["ChunksReused"] == 1
 
 
+def test_tokens_are_counted_by_lane_and_model() -> None:
+    """R60 R61: who asks what a backfill costs sees the bulk lane alone."""
+    till = Till(usd_per_million_tokens=1.0)
+
+    till.payment.pay([prepared("a", "two words")], TIME)
+
+    paid = till.telemetry.metrics["TokensPaid"]
+    assert paid > 0
+    assert till.telemetry.details["TokensPaid", "normal", till.payment.target.model] == paid
+
+
 def test_vectors_of_the_index_and_the_stash_are_not_paid_again() -> None:
     """R06 R13: only the chunk that neither has is asked for."""
     till = Till()
@@ -186,6 +200,7 @@ def test_rejected_chunk_leaves_the_others_searchable() -> None:
 
     entry = paid.entry(now_ms=NOW_MS)
     assert ([chunk.text for chunk in entry.chunks], entry.chunks_failed) == (["good"], 1)
+    assert [chunk.start for chunk in entry.chunks] == [0]
     assert unpaid == {}
 
 
@@ -255,3 +270,43 @@ def test_stash_that_is_down_only_costs_money() -> None:
     assert list(paid.vectors) == ["x"]
     assert not till.payment.keep(load, paid.vectors)
     assert [name for name, _ in till.telemetry.events] == ["stash_failed"] * 3
+
+
+def test_vectors_of_the_replaced_index_are_taken_and_not_paid() -> None:
+    """R44 R28: by the hash of the chunk, from whatever version is there; a new chunk is paid."""
+    till = Till()
+    earlier = MemoryIndex(16)
+    earlier.write([indexed("a", "known", "gone"), indexed("b", "other")], searchable_now=True)
+    payment = replace(till.payment, reused=(earlier,))
+
+    paid, _ = payment.pay([prepared("a", "known"), prepared("b", "other", "new")], TIME)
+
+    assert till.embedder.requests == [["new"]]
+    assert [one.tokens for one in paid] == [0, 1]
+    assert paid[0].vectors["known"][0] == 7
+
+
+def test_replaced_index_is_read_only_for_what_is_missing() -> None:
+    """R44 R28: the own index comes first; while it has all vectors, the other may be gone."""
+    till = Till()
+    till.index.write([indexed("a", "known")], searchable_now=True)
+    broken = MemoryIndex(16)
+    broken.lose()
+    payment = replace(till.payment, reused=(broken,))
+
+    [paid], _ = payment.pay([prepared("a", "known")], TIME)
+
+    assert paid.tokens == 0
+
+
+def test_replaced_index_that_does_not_answer_is_waited_for() -> None:
+    """R44 R28: rather than paying for what is there."""
+    till = Till()
+    broken = MemoryIndex(16)
+    broken.lose()
+    payment = replace(till.payment, reused=(broken,))
+
+    with pytest.raises(FailureError):
+        payment.pay([prepared("a", "known")], TIME)
+
+    assert till.embedder.requests == []

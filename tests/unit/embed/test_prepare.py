@@ -102,6 +102,29 @@ def test_text_of_signs_is_cut_by_its_bytes_with_its_prefix() -> None:
     assert max(len(one.encode()) for one in made.inputs) <= target.chunk_tokens
 
 
+def test_prefix_takes_its_bytes_of_a_chunk() -> None:
+    """R16: few tokens may be many bytes."""
+    target = TARGET.model_copy(update={"max_bytes_per_token": 1, "chunk_tokens": 60})
+    document = Document("=" * 900, "document", chunk_prefix="international organization\n")
+
+    made = split_document(JOB, document, target)
+
+    assert isinstance(made, Prepared)
+    assert max(len(one.encode()) for one in made.inputs) == target.chunk_tokens
+
+
+@pytest.mark.parametrize(("words", "kept"), [(19, 19), (20, 20), (21, 20), (30, 20)])
+def test_prefix_of_up_to_half_a_chunk_is_whole(words: int, kept: int) -> None:
+    """R11 R16: of 40 tokens, 20 are for the text."""
+    target = TARGET.model_copy(update={"chunk_tokens": 40})
+    document = Document("text " * 200, "document", chunk_prefix="word " * words + "\n")
+
+    made = split_document(JOB, document, target)
+
+    assert isinstance(made, Prepared)
+    assert {one.count("word") for one in made.inputs} == {kept}
+
+
 @pytest.mark.parametrize("chunk_tokens", [16, 60, 400])
 def test_long_prefix_is_cut_to_half_a_chunk(chunk_tokens: int) -> None:
     """R11 R16: most of what is embedded is the text."""
@@ -121,7 +144,7 @@ def test_long_prefix_is_cut_to_half_a_chunk(chunk_tokens: int) -> None:
     [
         (
             {"max_chunks": 2},
-            "the text makes 6 chunks, target default allows 2 (max_chunks): shorten it, or raise"
+            "the text makes 4 chunks, target default allows 2 (max_chunks): shorten it, or raise"
             " the setting",
         ),
         (
@@ -185,7 +208,7 @@ TWO_CHUNKS = (("", ""),) * 3
 
 @pytest.mark.parametrize(
     ("dimensions", "characters", "megabytes"),
-    [(76_900, 90, None), (76_899, 97, 1), (153_836, 6, 2)],
+    [(76_900, 90, None), (76_899, 97, 2), (153_836, 6, 2)],
     ids=["exactly the limit", "a byte more", "twice as much"],
 )
 def test_entry_is_measured_to_the_byte(

@@ -71,6 +71,17 @@ def test_batch_is_one_request() -> None:
     assert len(bought.paid) == 10
 
 
+def test_requests_that_an_answer_took_are_counted() -> None:
+    """R09: a model that takes one text at a time is asked several times for a batch."""
+
+    class OneByOne(FakeEmbedder):
+        def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+            answer = super().embed(texts, timeout_seconds=timeout_seconds)
+            return replace(answer, requests=len(texts))
+
+    assert buy(OneByOne(), "a", "b", "c").requests == 3
+
+
 def test_rejected_document_fails_alone() -> None:
     """R10: the other nine go through in the same invocation."""
     bought = buy(PickyEmbedder(), *[f"text {n}" for n in range(9)], "poison")

@@ -49,6 +49,13 @@ def test_index_is_created_and_takes_entries(
     assert (vector["dimension"], vector["method"]["engine"]) == (4, "lucene")
 
 
+def test_source_without_metadata_has_an_index_too(admin: OpenSearchAdmin, spec: IndexSpec) -> None:
+    """R12: the smallest stage; OpenSearch then says that the metadata is an object."""
+    smallest = replace(spec, metadata={})
+
+    assert [ensure_index(smallest, admin) for _ in range(2)] == ["created", "checked"]
+
+
 def test_second_deployment_finds_it_as_it_is(
     http: OpenSearchHttp, admin: OpenSearchAdmin, spec: IndexSpec
 ) -> None:

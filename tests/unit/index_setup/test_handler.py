@@ -56,6 +56,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
         "AWS_DEFAULT_REGION": "eu-central-1",
         "INDEX_ENDPOINT": "http://127.0.0.1:9",
         "LEDGER_TABLE": "ledger",
+        "INDEXES": '{"articles": ""}',
     }.items():
         monkeypatch.setenv(name, value)
 

@@ -36,7 +36,7 @@ def test_second_up_waits_for_the_first_and_finds_its_stack(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R82: two at once neither share a log nor start two stacks."""
-    monkeypatch.setattr(background, "LOCK", tmp_path / "up.lock")
+    monkeypatch.setattr(background, "FOLDER", tmp_path)
     said: list[str] = []
     waits = threading.Event()
 
@@ -46,7 +46,7 @@ def test_second_up_waits_for_the_first_and_finds_its_stack(
 
     found: list[background.Running] = []
     second = threading.Thread(target=lambda: found.append(background.up(say, tmp_path)))
-    with FileLock(background.LOCK):
+    with FileLock(background.FOLDER / background.LOCK):
         second.start()
         assert waits.wait(30)
         me = ProcessId.of(os.getpid())

@@ -45,7 +45,7 @@ def test_stack_that_does_not_start_leaves_only_private_files(
 ) -> None:
     """R82: the folder of all stacks, that of this one and its log."""
     folder = tmp_path / ".local" / "standard"
-    monkeypatch.setattr(background, "LOCK", tmp_path / ".local" / "up.lock")
+    monkeypatch.setattr(background, "FOLDER", folder.parent)
 
     with pytest.raises(background.NotStartedError):
         background.up(lambda _: None, folder, vectors="nonsense")

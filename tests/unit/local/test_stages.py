@@ -123,3 +123,27 @@ def test_file_without_stages_is_named(tmp_path: Path, context: str) -> None:
 
     with pytest.raises(ConfigError, match='"dev" is no stage of this file'):
         ChosenStage(tmp_path / "cdk.json", "dev").read()
+
+
+@pytest.mark.parametrize(
+    ("change", "dimensions"),
+    [
+        ({"model": "text-embedding-3-large"}, 512),
+        ({"dimensions": 256}, 512),
+        ({"compression": "4x"}, 384),
+    ],
+)
+def test_model_that_replaces_another_is_another_one_here_too(
+    change: dict[str, Any], dimensions: int
+) -> None:
+    """R44 R53: by its dimensions; where only the structure changes, vectors can be taken over."""
+    stage = STANDARD.read()
+    old = stage["targets"]["default"]
+    both = {"default": old, "next": {**old, "replaces": "default", **change}}
+    stage["sources"]["articles"]["targets"] = list(both)
+
+    parsed = parse_stages({"own": local_stage({**stage, "targets": both}, MINILM)})["own"]
+
+    found = {name: target.vector_dimensions for name, target in parsed.targets.items()}
+    assert found == {"default": 384, "next": dimensions}
+    assert parsed.reuses_vectors("next") is (dimensions == 384)

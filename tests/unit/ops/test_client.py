@@ -134,7 +134,7 @@ def test_client_needs_no_cdk() -> None:
     import sys
 
     code = (
-        "import sys; from embedq import search, status, wait; "
+        "import sys; from embedq import search, wait, status, embed; "
         "sys.exit(sum(name.split('.')[0] in ('aws_cdk', 'jsii') for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

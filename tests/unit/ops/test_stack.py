@@ -10,6 +10,7 @@ from filelock import FileLock
 
 from local import background
 from local import stages as stages_module
+from local.engines import ports
 from local.stages import STANDARD
 from ops.cli import main
 from ops.stack import Demo, up
@@ -39,7 +40,7 @@ def logs(folder: Path) -> Path:
 @pytest.mark.usefixtures("folder")
 def test_up_names_what_an_aws_client_needs() -> None:
     """R40 R81: both names of the region, as clients know one or the other."""
-    assert up(None, hashed=False).environment == {
+    assert up(None, hashed=False, port=None).environment == {
         "AWS_ENDPOINT_URL": "http://localhost:1",
         "AWS_REGION": "us-east-1",
         "AWS_DEFAULT_REGION": "us-east-1",
@@ -147,9 +148,9 @@ def test_demo_does_not_empty_a_stack_that_is_starting(
 ) -> None:
     """R81: it has no address yet, and is found by its lock."""
     monkeypatch.setattr(background, "folders", list)
-    monkeypatch.setattr(background, "LOCK", tmp_path / "new" / "up.lock")
+    monkeypatch.setattr(background, "FOLDER", tmp_path)
 
-    with FileLock(background.LOCK):
+    with FileLock(background.FOLDER / background.LOCK):
         assert main(["demo"]) == 2
 
     assert "a stack runs or starts here" in capsys.readouterr().err
@@ -164,6 +165,65 @@ def test_demo_needs_an_empty_stack(capsys: pytest.CaptureFixture[str]) -> None:
     assert "first `embedq down`" in capsys.readouterr().err
 
 
+def test_demo_that_is_kept_removes_documents_only_when_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R40 R81: it runs in the folder of `embedq up`; the ports stay."""
+    monkeypatch.setattr(background, "FOLDER", tmp_path)
+    kept = background.folder_of(STANDARD, "minilm")
+    (kept / background.ENGINES).mkdir(parents=True)
+    (kept / ports.FILE).write_text("{}")
+    used: list[Path] = []
+
+    def start(_: object, folder: Path, **__: Any) -> background.Running:
+        used.append(folder)
+        raise background.NotStartedError("no engines in this test")
+
+    monkeypatch.setattr(background, "up", start)
+
+    assert main(["demo", "--keep"]) == 2
+    assert "There is no terminal to ask on: answer with --yes" in capsys.readouterr().err
+    assert (kept / background.ENGINES).exists()
+    assert main(["demo", "--keep", "--yes"]) == 1
+    assert main(["demo"]) == 1
+
+    assert used == [kept, tmp_path / "demo"]
+    assert [path.name for path in kept.iterdir()] == [ports.FILE]
+
+
+def test_demo_in_memory_cannot_be_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    """R40: refused, instead of ignored."""
+    assert main(["demo", "--engines", "memory", "--keep"]) == 2
+
+    assert "leave out --engines memory or --keep" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
+def test_stack_that_runs_at_another_port_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """R40: and found at its own one."""
+    assert main(["up", "--port", "4566"]) == 2
+    assert "a stack at http://localhost:1 runs here already" in capsys.readouterr().err
+
+    assert main(["up", "--port", "1"]) == 0
+
+
+def test_full_disk_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R40: no stack trace for what the system refuses."""
+
+    def full(*_: object, **__: object) -> background.Running:
+        raise OSError(28, "No space left on device", "/here/.local/up.log")
+
+    monkeypatch.setattr(background, "find_any", lambda: None)
+    monkeypatch.setattr(background, "up", full)
+
+    assert main(["up"]) == 1
+
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-1] == "embedq: No space left on device: /here/.local/up.log"
+
+
 def test_demo_in_memory_shows_every_step(capsys: pytest.CaptureFixture[str]) -> None:
     """R81: with --json the steps go to stderr, and the outcome to stdout."""
     assert main(["demo", "--engines", "memory", "--json"]) == 0
@@ -171,7 +231,7 @@ def test_demo_in_memory_shows_every_step(capsys: pytest.CaptureFixture[str]) -> 
     printed = capsys.readouterr()
     assert json.loads(printed.out)["error"] is None
     assert [line[:2] for line in printed.err.splitlines() if line[:1].isdigit()] == [
-        f"{number}." for number in range(1, 8)
+        f"{number}." for number in range(1, 9)
     ]
 
 

@@ -1,11 +1,23 @@
 """The report on mutants: what fails `make mutants`, and what is accepted."""
 
+import tomllib
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
+from resource import RLIMIT_CPU, getrlimit
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from scripts.mutants import ROOT, Mutant, Report, changed_lines, read_accepted
+from scripts.mutants import (
+    ROOT,
+    Mutant,
+    Report,
+    changed_lines,
+    pytest_runtest_protocol,
+    read_accepted,
+)
 
 MUTANT = Mutant("functions/core/lane.py", "faster", "- return a < b\n+ return a <= b")
 DIFF = """\
@@ -78,3 +90,40 @@ def test_accepted_ones_are_read_with_their_reasons(tmp_path: Path) -> None:
 def test_every_accepted_mutant_names_a_module() -> None:
     """R86: the committed list can be read, and its modules exist."""
     assert all((ROOT / mutant.module).is_file() for mutant in read_accepted())
+
+
+def test_tests_that_mutants_run_are_there() -> None:
+    """R86: pytest refuses to run at all where one is not."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mutmut"]
+    chosen = settings["pytest_add_cli_args_test_selection"] + settings["pytest_add_cli_args"]
+    paths = [path for path in chosen if path.startswith("tests/")]
+
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    assert len(paths) > 5
+
+
+A_MUTANT = "functions.core.lane.x_faster__mutmut_3"
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds", "has_limit", "left"),
+    [("stats", 0, False, 3), (A_MUTANT, 10**9, True, 3), (A_MUTANT, 0, True, 1)],
+)
+def test_only_the_tests_of_a_mutant_have_limits(
+    name: str, seconds: int, has_limit: bool, left: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R86: a slow test must not end mutmut itself while it finds out which tests reach what."""
+    monkeypatch.setenv("MUTANT_UNDER_TEST", name)
+    monkeypatch.setattr("scripts.mutants.MUTANT_SECONDS", seconds)
+    before = getrlimit(RLIMIT_CPU)
+    items: list[Any] = [SimpleNamespace() for _ in range(3)]
+    items[0].session = SimpleNamespace(items=items)
+    running = pytest_runtest_protocol(items[0])
+
+    next(running)
+    during = getrlimit(RLIMIT_CPU)
+    with suppress(StopIteration):
+        running.send(None)
+
+    assert (during != before, len(items)) == (has_limit, left)
+    assert getrlimit(RLIMIT_CPU) == before

@@ -53,3 +53,19 @@ def test_count_takes_no_time_for_open_rows_of_today(world: World, last: float, p
     Census(world.ledger, world.telemetry, world.clock, 24.0, deployed).run(lambda: next(left, 0.0))
 
     assert world.telemetry.metrics[PARKED] == parked
+
+
+def test_failed_documents_are_counted_by_their_source(world: World) -> None:
+    """R60: the alarm counts all, the dashboard shows where they come from, and the oldest."""
+    for name in "abc":
+        world.put(name, status=Status.FAILED, queued_ms=world.clock())
+        world.clock.advance(1800)
+    deployed = [("default", "articles"), ("default", "messages")]
+
+    Census(world.ledger, world.telemetry, world.clock, 24.0, deployed).run(lambda: 30.0)
+
+    assert world.telemetry.details[FAILED, "articles"] == 3
+    assert world.telemetry.details[FAILED, "messages"] == 0
+    assert world.telemetry.metrics[FAILED] == 3
+    assert world.telemetry.metrics["OldestFailedSeconds"] == 3 * 1800
+    assert world.telemetry.metrics["OldestStuckSeconds"] == 0

@@ -33,6 +33,11 @@ def test_backlog_begins_above_a_thousand(waiting: int, found: bool) -> None:
     assert not situation(bulk=waiting).has_backlog(Lane.NORMAL, "articles")
 
 
+def test_target_without_settings_has_no_budget() -> None:
+    """R19: nothing is held back for it."""
+    assert not situation().is_over_budget(Lane.NORMAL)
+
+
 @pytest.mark.parametrize(("waiting", "quiet"), [(QUIET_WAITING, True), (QUIET_WAITING + 1, False)])
 def test_one_batch_in_the_live_lanes_is_quiet(waiting: int, quiet: bool) -> None:
     """R30: of all live lanes together; bulk and deletes do not count."""

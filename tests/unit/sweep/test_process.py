@@ -10,6 +10,7 @@ from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.lane import Lane
 from functions.core.ledger_row import Group, Status
 from functions.core.ports import Listed
+from functions.sweep.holds import MAX_WAITING
 from functions.sweep.ports import SecondsLeft
 from functions.sweep.process import FINISH_SECONDS, Sweep, SweepError, UnknownJobError
 from local.memory.ledger import MemoryLedger
@@ -125,7 +126,7 @@ def test_waiting_failed_and_healing_documents_are_counted(world: World) -> None:
     world.put("partial", status=Status.PARTIALLY_COMPLETED)
     world.put("fresh")
     world.put("stuck", queued_ms=world.clock() - DAY_MS, lane=Lane.BULK)
-    world.fill(Lane.BULK, 1001)
+    world.fill(Lane.BULK, MAX_WAITING + 1)
 
     world.run("maintenance")
 

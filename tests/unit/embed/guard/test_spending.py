@@ -39,6 +39,21 @@ def test_answer_replaces_the_estimate() -> None:
     assert mine.control.read("default").spent == Spent("2023-11-14", 7, "2023-11", 140)
 
 
+@pytest.mark.parametrize(("answer", "left"), [(ANSWER, 100 - ANSWERED), (DOWN, 100 - ESTIMATE)])
+def test_next_request_is_as_small_as_what_is_left(answer: Any, left: int) -> None:
+    """R19: by what this worker has spent itself, without another look at the control item."""
+    mine = worker()
+    mine.answer(answer)
+
+    if answer is ANSWER:
+        mine.ask()
+    else:
+        mine.ask_in_vain()
+    mine.control.items.clear()
+
+    assert mine.guard.spending.at_most(1000) == left
+
+
 def test_estimate_stands_where_no_answer_came() -> None:
     """R19: as after a kill, nothing is settled."""
     mine = worker()

@@ -10,10 +10,12 @@ from botocore.exceptions import ClientError
 @pytest.mark.parametrize(
     ("service", "operation", "reason"),
     [
-        ("logs", "describe_log_groups", "`embedq logs` shows the functions' lines"),
-        ("cloudwatch", "describe_alarms", "metrics and alarms are not run on one machine"),
-        ("cloudwatch", "list_metrics", "metrics and alarms are not run on one machine"),
-        ("lambda", "list_functions", "the names of the functions are outputs of the stack"),
+        ("cloudwatch", "describe_alarms", "no stack runs yet whose metrics could be read"),
+        ("lambda", "list_layers", "only the template changes functions"),
+        ("sns", "list_topics", "sns is not run on one machine: only dynamodb"),
+        ("iam", "list_roles", "iam is not run on one machine"),
+        ("kms", "list_keys", "kms is not run on one machine"),
+        ("ecs", "list_clusters", "ecs is not run on one machine"),
     ],
 )
 def test_what_is_not_run_says_so(

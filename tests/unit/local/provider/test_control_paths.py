@@ -42,6 +42,15 @@ def test_faults_are_put_read_and_deleted_while_the_server_runs(
     assert deleted == (200, [])
 
 
+def test_fault_is_added_to_those_in_force(server: ModelServer) -> None:
+    """R81: an operator breaks more without knowing what others broke."""
+    server.faults(Fault(FaultKind.NAN))
+
+    status, answer = call(server, "POST", "/faults", '{"kind": "poison", "marker": "xyzzy"}')
+
+    assert (status, [one["kind"] for one in answer]) == (200, ["poison", "nan"])
+
+
 @pytest.mark.parametrize("body", ["[", '[{"kind": "hang"}, {"kind": "flood"}]'])
 def test_refused_plan_leaves_the_old_one_in_force(server: ModelServer, body: str) -> None:
     """R81: a plan is taken whole or not at all."""

@@ -36,6 +36,22 @@ def test_faults_for_the_next_requests_end_by_themselves() -> None:
     ]
 
 
+def test_fault_for_a_time_ends_by_itself_and_leaves_the_others() -> None:
+    """R81: one that is added comes first; those that are over are no longer listed."""
+    now = 100.0
+    plan = FaultPlan(clock=lambda: now)
+    plan.replace(Fault(FaultKind.RATE_LIMITED))
+    plan.add(Fault(FaultKind.SERVER_ERROR, for_seconds=60))
+
+    assert met(plan, 1) == [FaultKind.SERVER_ERROR]
+    now = 159.0
+    assert met(plan, 1) == [FaultKind.SERVER_ERROR]
+    assert [one.get("left_seconds") for one in plan.as_json()] == [1.0, None]
+    now = 160.0
+    assert met(plan, 1) == [FaultKind.RATE_LIMITED]
+    assert [one["kind"] for one in plan.as_json()] == ["rate_limited"]
+
+
 def test_share_hits_the_same_requests_again_with_the_same_seed() -> None:
     """R81: a random run can be repeated."""
     plan = FaultPlan()
@@ -103,7 +119,7 @@ def test_every_kind_survives_the_way_through_json(kind: FaultKind) -> None:
         ({}, "kind: None is not one of latency"),
         (
             {"kind": "hang", "marker": "x"},
-            "fault hang: unknown field marker; allowed: kind, requests, share, seed, model, second",
+            "fault hang: unknown field marker; allowed: kind, requests, share, seed, model",
         ),
         ({"kind": "latency"}, "fault latency: seconds is required"),
         ({"kind": "latency", "seconds": -1}, "seconds is -1, must be a number of at least 0"),

@@ -18,6 +18,7 @@ def test_a_process_that_works_is_killed_by_chance(start_function: StartFunction)
         assert wait_for(lambda: len(runner.in_work("sample")) == 3, LIMIT_SECONDS)
         pids = [execution.pid for execution in runner.in_work("sample")]
 
+        assert not runner.kill_busy("sample", Random(SEED), after_seconds=LIMIT_SECONDS)
         assert runner.kill_busy("sample", Random(SEED))
 
         [ended], others = wait(runs, LIMIT_SECONDS, FIRST_COMPLETED)

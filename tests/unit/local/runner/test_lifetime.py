@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from local.processes import ProcessId, wait_for
-from tests.unit.local.runner.conftest import StartFunction, call
+from tests.unit.local.runner.conftest import StartFunction, call, sample_place
 
 LIMIT_SECONDS = 20.0
 
@@ -78,8 +78,8 @@ def test_a_killed_supervisor_ends_the_run_as_a_crash(
     assert call(runner, {}).result["pid"] != pid
 
 
-def test_stop_leaves_no_process(start_function: StartFunction) -> None:
-    """R82: an idle process ends with its runner."""
+def test_stop_leaves_no_process(start_function: StartFunction, tmp_path: Path) -> None:
+    """R40 R82: an idle process ends with its runner, and no stack trace is in its log."""
     runner = start_function()
     processes = [ProcessId.of(call(runner, {}).result["pid"])]
     processes.append(ProcessId.of(runner.supervisor_pid))
@@ -87,3 +87,4 @@ def test_stop_leaves_no_process(start_function: StartFunction) -> None:
     runner.stop()
 
     assert not any(process.is_alive() for process in processes)
+    assert "Traceback" not in sample_place(tmp_path).log("sample").read_text()

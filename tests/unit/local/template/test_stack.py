@@ -8,6 +8,7 @@ import pytest
 
 from local.specs import QueueMappingSpec, StackSpec, StreamMappingSpec
 from local.template import Site, TemplateError, read_stack
+from local.watch.alarms import Alarm, Composite
 
 ARN = "arn:aws:sqs:us-east-1:000000000000:"
 
@@ -31,10 +32,14 @@ def test_every_resource_is_read_or_named_as_ignored(
         "AWS::Lambda::Function": len(stack.functions),
         "AWS::Lambda::EventSourceMapping": len(stack.queue_mappings) + len(stack.stream_mappings),
         "AWS::Events::Rule": len({schedule.rule for schedule in stack.schedules}),
+        "AWS::Logs::LogGroup": len({function.log_group for function in stack.functions}),
         "Custom::EmbedqIndex": len(stack.custom_resources),
+        "AWS::CloudWatch::Alarm": sum(isinstance(one, Alarm) for one in stack.alarms),
+        "AWS::CloudWatch::CompositeAlarm": sum(isinstance(one, Composite) for one in stack.alarms),
     }
 
     assert kinds == Counter(read | dict(stack.ignored))
+    assert Counter(one.kind for one in stack.resources) == Counter(read)
     assert "AWS::IAM::Role" in stack.ignored
 
 

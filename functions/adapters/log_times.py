@@ -1,4 +1,4 @@
-"""The times of log lines, as the functions write them."""
+"""The times of log lines, as telemetry writes them: for whoever reads logs."""
 
 import json
 from collections.abc import Mapping

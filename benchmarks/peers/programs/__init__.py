@@ -1,0 +1,1 @@
+"""What runs in the peers' own environment: each program as its documentation shows it."""

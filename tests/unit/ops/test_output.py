@@ -1,0 +1,30 @@
+"""What a terminal is given: texts of documents and providers cannot command it."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from ops.output import Answer, CommandError, as_text, say, table
+
+# Clears the screen, and names the window.
+HOSTILE = "a\x1b[2J\x1b]0;b\x07\x9bc"
+SHOWN = r"a\x1b[2J\x1b]0;b\x07\x9bc"
+
+
+class Hostile(Answer):
+    """An answer with an id that somebody else has chosen."""
+
+    def view(self) -> Iterable[Any]:
+        return [HOSTILE, table(["document"], [[HOSTILE]])]
+
+
+def test_control_characters_are_shown_and_not_sent(capsys: pytest.CaptureFixture[str]) -> None:
+    """R40: in lines, in tables, in errors and beside the answer."""
+    say(HOSTILE)
+    CommandError(HOSTILE).show()
+
+    printed = as_text(Hostile()) + capsys.readouterr().err
+
+    assert printed.count(SHOWN) == 4
+    assert "\x1b" not in printed
