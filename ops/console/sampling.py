@@ -31,6 +31,8 @@ METRICS_SECONDS = 60.0
 CENSUS_SHARE = 0.1
 # Nobody looks any more: a page asks again each time that it hears of a sample.
 AWAY_SECONDS = 120.0
+# How long the end of a console waits for the question that is under way.
+CLOSE_SECONDS = 10.0
 RATE_SECONDS = 300
 KEPT_POINTS = 720  # two hours
 
@@ -112,8 +114,12 @@ class Sampler:
         self._checked = self._count_again = self._measured_at = 0.0
 
     def close(self) -> None:
-        """Ask no more."""
+        """Ask no more, and let the question that is under way end."""
         self._ended.set()
+        with self._lock:
+            thread = self._thread
+        if thread is not None:
+            thread.join(CLOSE_SECONDS)
 
     def _run(self) -> None:
         try:

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from functions.core.failure import FailureKind
 from functions.core.ledger_row import Status
 from ops.actions import actions
-from ops.console import views
+from ops.console import sampling, views
 from ops.console.actions import OFFERED
 from ops.console.app import READ_ONLY, Console
 from ops.console.asking import command
@@ -400,6 +400,31 @@ def test_sampler_keeps_a_bounded_history_and_notes_what_changed(
     assert "failures=1" in before
     assert "failures=1" in quiet
     assert "failures=2" in browser.console.changes.seen()
+
+
+def test_end_of_a_console_waits_for_the_question_that_is_under_way(
+    stack: MemoryStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R49: a thread that asks on would meet a stack that is gone."""
+    console = Console(stack.deployment, token="token", allows_actions=False)
+    asked, closing, answered = threading.Event(), threading.Event(), threading.Event()
+
+    def slow_census(_: Deployment) -> dict[str, Any]:
+        asked.set()
+        closing.wait()
+        answered.set()
+        return {}
+
+    monkeypatch.setattr(sampling, "census", slow_census)
+    console.sampler.look()
+    asked.wait()
+    # The question ends only after the console began to close.
+    monkeypatch.setattr(console.runs, "close", lambda: None)
+    monkeypatch.setattr(console.changes, "close", closing.set)
+    console.close()
+
+    assert answered.is_set()
+    assert "sampler" not in [thread.name for thread in threading.enumerate()]
 
 
 def test_only_commands_that_exist_are_offered(browser: Browser) -> None:
