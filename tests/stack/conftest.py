@@ -14,7 +14,7 @@ from benchmarks.storm.tempo import with_target, with_timeout
 from local.specs import StackSpec
 from local.stack import LocalStack, local_stack
 from tests.stack.articles import Articles
-from tests.stack.own_stage import OWN, articles_only
+from tests.stack.own_stage import CALM_BREAKER, OWN, articles_only
 
 # Half of what is deployed.
 EMBED_SECONDS = 60
@@ -57,7 +57,7 @@ def _undisturbed(spec: StackSpec) -> StackSpec:
         if "due" in schedule.payload
     ]
     spec = with_timeout(replace(spec, schedules=schedules), embed_seconds=EMBED_SECONDS)
-    return with_target(spec, breaker={"least_requests": 10_000})
+    return with_target(spec, breaker=CALM_BREAKER)
 
 
 @pytest.fixture
