@@ -1,18 +1,23 @@
 """The lanes of each target: what waits, what is in work, and whether anybody works."""
 
+import heapq
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
+from functions.core.batches import batches
 from functions.core.lane import lane_of
 from functions.core.ledger_row import Group, Status
+from functions.core.listing import MOST_READ, ROUND_ROWS
+from functions.core.ports import Ledger, Listed
 from infrastructure.names import pascal
 from ops.breakers import stopped
 from ops.frame import Noun
 from ops.output import Answer, table
 
 if TYPE_CHECKING:
+    from functions.core.identity import RowKey
     from ops.deployment import Deployment
 
 NOUN = Noun("State")
@@ -74,11 +79,34 @@ def lanes(deployment: "Deployment") -> Lanes:
 
 def in_work(deployment: "Deployment") -> Counter[tuple[str, str]]:
     """Count the documents that runs work on, by target and lane."""
-    return Counter(
-        (row.target, str(row.lane))
-        for row in deployment.listed([Group.OPEN])
-        if row.status is Status.PROCESSING
-    )
+    oldest = Oldest()
+    for row in deployment.listed([Group.OPEN]):
+        oldest.add(row)
+    return oldest.in_work(deployment.ledger)
+
+
+class Oldest:
+    """The oldest open rows of each lane: the sparse index does not say which are in work."""
+
+    def __init__(self) -> None:
+        self._heaps: dict[tuple[str, str], list[tuple[int, RowKey]]] = {}
+
+    def add(self, row: Listed) -> None:
+        """Keep it, unless as many of its lane are older as are ever read."""
+        heap = self._heaps.setdefault((row.target, str(row.lane)), [])
+        heapq.heappush(heap, (-row.due_ms, row.row_key))
+        if len(heap) > MOST_READ:
+            heapq.heappop(heap)
+
+    def in_work(self, ledger: Ledger) -> Counter[tuple[str, str]]:
+        """Count those that a run works on, by target and lane."""
+        keys = [key for heap in self._heaps.values() for _, key in heap]
+        return Counter(
+            (row.task.target, str(row.task.lane))
+            for part in batches(keys, ROUND_ROWS)
+            for row in ledger.read(part).values()
+            if row.status is Status.PROCESSING
+        )
 
 
 def lanes_of(

@@ -13,7 +13,7 @@ from functions.core.identity import DocumentId, entry_id
 from functions.core.ledger_row import Group, Status
 from functions.core.ports import Listed
 from ops.frame import Noun
-from ops.lanes import TargetLanes, lanes_of
+from ops.lanes import Oldest, TargetLanes, lanes_of
 from ops.measured import Figures, NoFigures, measured
 from ops.output import Answer, moment, table, written
 
@@ -120,10 +120,15 @@ class Census:
         state = label(row)
         self.counts[state] += 1
         self.failed_since += state == "failed" and row.due_ms >= since_ms
-        if state == "processing":
-            self.in_work[row.target, str(row.lane)] += 1
         if row.group is Group.OPEN:
             self.oldest_ms = min(row.due_ms, self.oldest_ms or row.due_ms)
+
+    def start(self, in_work: Counter[tuple[str, str]]) -> None:
+        """Count as processing what is in work: it was counted as pending."""
+        self.in_work = in_work
+        started = min(in_work.total(), self.counts["pending"])
+        self.counts["pending"] -= started
+        self.counts["processing"] += started
 
 
 @NOUN.stack_command(examples=["stats", "stats --stage prod --json"])
@@ -145,10 +150,15 @@ def census(
 ) -> dict[str, Census]:
     """Count the rows of every target; each is passed to `keep` too."""
     found = {name: Census() for name in deployment.targets}
+    oldest = {name: Oldest() for name in deployment.targets}
     since_ms = _now_ms() - HOUR_MS
     for row in deployment.listed(LISTED):
         found[row.target].add(row, since_ms=since_ms)
+        if row.group is Group.OPEN:
+            oldest[row.target].add(row)
         keep(row)
+    for name, one in found.items():
+        one.start(oldest[name].in_work(deployment.ledger))
     return found
 
 
@@ -190,7 +200,7 @@ def label(row: Listed) -> str:
     """Name the state that a row is counted in."""
     match row.group:
         case Group.OPEN:
-            return str(row.status)
+            return str(row.status.listed)
         case Group.FAILED:
             return "partial" if row.status is Status.PARTIALLY_COMPLETED else "failed"
         case _:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from functions.core.ledger_row import Group, LedgerRow
+from functions.core.listing import still_due
 from ops.frame import Noun
 from ops.output import Answer, UsageError, moment, table, written
 
@@ -65,11 +66,12 @@ def stuck(deployment: "Deployment", *, hours: float = 24.0) -> Stuck:
     if not hours <= MOST_HOURS:
         raise UsageError(f"--hours is at most {MOST_HOURS}, not {hours:g}")
     limit_ms = time.time_ns() // 1_000_000 - round(hours * 3_600_000)
+    listed = deployment.listed([Group.OPEN, Group.PARKED], due_ms=limit_ms)
+    oldest = sorted(listed, key=lambda one: one.due_ms)
     found = sorted(
-        deployment.listed([Group.OPEN, Group.PARKED], due_ms=limit_ms),
-        key=lambda listed: listed.due_ms,
+        still_due(deployment.ledger, oldest, due_ms=limit_ms), key=lambda one: one.due_ms
     )
-    rows = deployment.ledger.read(listed.row_key for listed in found[:SHOWN])
+    rows = deployment.ledger.read(one.row_key for one in found[:SHOWN])
     return Stuck(
         hours=hours,
         number=len(found),

@@ -125,10 +125,13 @@ def to_item(row: LedgerRow) -> dict[str, Any]:
     item = _ROW.dump_python(row, mode="json", exclude_defaults=True)
     for part in PARTS:
         item |= item.pop(part, {})
-    item |= {"row_key": row.row_key, "schema": SCHEMA}
+    item |= {"row_key": row.row_key, "schema": SCHEMA, "status": row.status.listed}
+    if row.status is Status.PROCESSING:
+        # Beside the status, which the sparse index has, too: a start does not write there.
+        item["in_work"] = True
     if row.group is not None:
         item["open_shard"] = _open_shard(row.group, shard_of(row.row_key))
-        item["due_ms"] = row.due_ms
+        item["due_ms"] = row.listed_ms
     return to_dynamodb(item)
 
 
@@ -141,6 +144,8 @@ def from_item(item: dict[str, Any]) -> LedgerRow:
     if (schema := values.get("schema", SCHEMA)) > SCHEMA:
         why = f"row of schema {schema}: deploy the version that wrote it; this one knows {SCHEMA}"
         raise FailureError(Failure(FailureKind.STORE_UNAVAILABLE, why))
+    if values.get("in_work"):
+        values["status"] = Status.PROCESSING
     for part, names in PARTS.items():
         values[part] = {name: values[name] for name in names & values.keys()}
     return _ROW.validate_python(values)

@@ -11,7 +11,7 @@ from functions.core.task import Task
 
 # Stored with every row. Raise it when a stored value changes its meaning: code that knows less
 # leaves such a row alone, so that a deployment taken back harms nothing.
-SCHEMA = 1
+SCHEMA = 2  # since then a row in work is stored as pending
 
 
 class Status(StrEnum):
@@ -27,6 +27,11 @@ class Status(StrEnum):
     @property
     def is_open(self) -> bool:
         return self in (Status.PENDING, Status.PROCESSING)
+
+    @property
+    def listed(self) -> "Status":
+        """Return it as the sparse index has it: what is in work is not told from pending."""
+        return Status.PENDING if self is Status.PROCESSING else self
 
     @property
     def is_failed(self) -> bool:
@@ -177,6 +182,14 @@ class LedgerRow:
             self.outcome.failed_ms,
         )
         return self.progress.next_attempt_ms or max(self.queued_ms, *(at or 0 for at in touched))
+
+    @property
+    def listed_ms(self) -> int:
+        """Place it in the sparse index: where it is due, or before.
+
+        A start does not move a new row there: each move costs two write units.
+        """
+        return self.queued_ms if self.status is Status.PROCESSING else self.due_ms
 
 
 def next_version(previous: int, now_ms: int) -> int:

@@ -119,9 +119,9 @@ class Listed:
     """What the sparse index knows about a row."""
 
     row_key: RowKey
-    status: Status
+    status: Status  # pending also while a run works on it
     lane: Lane
-    due_ms: int
+    due_ms: int  # of a row in work: when it was queued
     group: Group
     cursor: Cursor = START  # to go on here, or a little before
 

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from functions.core.ledger_row import Group
+from functions.core.listing import still_due
 from functions.core.ports import Clock, Ledger, Listed, Telemetry
 from functions.sweep.ports import SecondsLeft
 
@@ -34,8 +35,7 @@ class Census:
         counted = Counted(now_ms=self.clock())
         stuck_ms = counted.now_ms - round(self.stuck_hours * 3_600_000)
         for group in (Group.OPEN, *GAUGES):
-            due_ms = stuck_ms if group is Group.OPEN else None
-            for listed in self.ledger.listed([group], due_ms=due_ms):
+            for listed in self._listed(group, stuck_ms):
                 if seconds_left() <= 0:
                     self.telemetry.event("census_cut_off", group=str(group))
                     return
@@ -43,6 +43,13 @@ class Census:
                 if listed.is_fed(self.deployed):
                     counted.add(listed, group, stuck_ms=stuck_ms)
         self._publish(counted)
+
+    def _listed(self, group: Group, stuck_ms: int) -> Iterator[Listed]:
+        """List a group; of the open rows only what is stuck, and none that is in work."""
+        if group is not Group.OPEN:
+            return self.ledger.listed([group])
+        open_rows = self.ledger.listed([group], due_ms=stuck_ms)
+        return still_due(self.ledger, open_rows, due_ms=stuck_ms)
 
     def _publish(self, counted: "Counted") -> None:
         count = self.telemetry.count

@@ -43,10 +43,10 @@ class MemoryLedger:
         start: Cursor = START,  # noqa: ARG002
     ) -> Iterator[Listed]:
         """Yield all by due time, wherever it is asked to start."""
-        for row in sorted(self.rows.values(), key=lambda row: row.due_ms):
-            group = row.group
-            if group is not None and group in groups and (due_ms is None or row.due_ms <= due_ms):
-                yield Listed(row.row_key, row.status, row.task.lane, row.due_ms, group)
+        for row in sorted(self.rows.values(), key=lambda row: row.listed_ms):
+            group, at_ms = row.group, row.listed_ms
+            if group is not None and group in groups and (due_ms is None or at_ms <= due_ms):
+                yield Listed(row.row_key, row.status.listed, row.task.lane, at_ms, group)
 
 
 def _fits(row: LedgerRow, standing: LedgerRow | None) -> bool:

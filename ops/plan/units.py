@@ -39,8 +39,8 @@ class Units:
 
 # A write that the stream brings, through a live lane.
 LIVE = Units(
-    write_units=7,
-    index_units=4,
+    write_units=5,
+    index_units=2,
     ledger_reads=1,
     item_reads=1,
     item_scans=0,
@@ -50,8 +50,8 @@ LIVE = Units(
 )
 # An item that was there before, through backfill and the bulk lane.
 BULK = Units(
-    write_units=7,
-    index_units=4,
+    write_units=5,
+    index_units=2,
     ledger_reads=3,
     item_reads=1,
     item_scans=1,

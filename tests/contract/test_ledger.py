@@ -208,6 +208,20 @@ def test_only_rows_that_are_due_are_listed(engine: LedgerEngine) -> None:
     assert sorted(names(found)) == [row.row_key for row in rows[:3]]
 
 
+def test_start_does_not_move_a_row_in_the_list(engine: LedgerEngine) -> None:
+    """R29 R50: it is listed as before, also when it began to wait a day ago; the row knows more."""
+    [row] = engine.ledger.write([make_row(revision=0)]).stored.values()
+    before = list(engine.ledger.listed([Group.OPEN]))
+
+    started = changed(row, status=Status.PROCESSING, last_attempt_ms=NOW_MS + 5)
+    engine.ledger.write([started])
+
+    assert list(engine.ledger.listed([Group.OPEN])) == before
+    assert before[0].status is Status.PENDING
+    found = engine.ledger.read([row.row_key])[row.row_key]
+    assert (found.status, found.due_ms) == (Status.PROCESSING, NOW_MS + 5)
+
+
 def test_listing_may_start_anywhere(engine: LedgerEngine) -> None:
     """R29: a sweep that was cut off goes on where it stopped, and comes around."""
     rows = [make_row(document_id=DocumentId(f"{n}"), revision=0) for n in range(40)]

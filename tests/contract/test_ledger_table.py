@@ -44,7 +44,7 @@ def test_only_rows_that_owe_something_are_in_the_sparse_index(
             "row_key": {"S": row.row_key},
             "open_shard": {"S": f"{row.group}-{shard_of(row.row_key):02}"},
             "due_ms": {"N": str(row.queued_ms)},
-            "status": {"S": str(status)},
+            "status": {"S": str(status.listed)},
             "lane": {"S": "normal"},
         }
     ]
@@ -58,6 +58,28 @@ def test_row_leaves_the_sparse_index_when_it_completes(table: LedgerTable) -> No
     table.ledger.write([replace(row, status=Status.COMPLETED)])
 
     assert open_rows(table) == []
+
+
+def test_start_writes_nothing_to_the_sparse_index(table: LedgerTable) -> None:
+    """R50: the status is in the row alone; the next write of the row takes it away again."""
+    [row] = table.ledger.write([make_row(revision=0)]).stored.values()
+    before = open_rows(table)
+
+    [started] = table.ledger.write([_started(row)]).stored.values()
+
+    assert open_rows(table) == before
+    assert table.ledger.read([row.row_key])[row.row_key].status is Status.PROCESSING
+    table.ledger.write([replace(started, status=Status.PENDING)])
+    assert "in_work" not in _item(table, row)
+
+
+def test_row_that_older_code_started_is_in_work(table: LedgerTable) -> None:
+    """R28: rows of the schema before are read as they were meant."""
+    [row] = table.ledger.write([make_row(revision=0)]).stored.values()
+    older = {**_item(table, row), "schema": {"N": "1"}, "status": {"S": "processing"}}
+    table.client.put_item(TableName=table.name, Item=older)
+
+    assert table.ledger.read([row.row_key])[row.row_key].status is Status.PROCESSING
 
 
 def test_due_time_is_the_next_attempt_if_there_is_one(table: LedgerTable) -> None:
@@ -145,14 +167,8 @@ def test_completed_row_is_small(table: LedgerTable) -> None:
     trace = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"
     name = "a" * 100
     row = make_row(revision=0, document_id=DocumentId(name), key={"id": {"S": name}})
-    started = start(
-        changed(row, trace_id=trace),
-        make_message(),
-        quarantine=Quarantine.NONE,
-        max_attempts=5,
-        now_ms=NOW_MS,
-    )
-    indexed = IndexedContent(10, 0, 5000, "text-embedding-3-small")
+    started = _started(changed(row, trace_id=trace))
+    indexed = IndexedContent(10, 0, 5000, "text-embedding-3-small", index_uuid="u" * 22)
     done = complete(started, indexed, content_hash="0" * 64, kept_days=30, now_ms=NOW_MS)
 
     table.ledger.write([done])
@@ -177,6 +193,12 @@ def test_one_of_many_writers_at_once_wins(request: pytest.FixtureRequest) -> Non
         winners = [swap.stored[row.row_key] for swap in swapped if swap.stored]
         assert len(winners) == 1
         assert table.ledger.read([row.row_key]) == {row.row_key: winners[0]}
+
+
+def _started(row: LedgerRow) -> LedgerRow:
+    return start(
+        row, make_message(), quarantine=Quarantine.NONE, max_attempts=5, now_ms=NOW_MS + 5000
+    )
 
 
 def _item(table: LedgerTable, row: LedgerRow) -> dict[str, Any]:

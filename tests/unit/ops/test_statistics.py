@@ -16,7 +16,7 @@ from ops.statistics import LABELS, LastHour, TargetStats, done_by, label
     ("group", "status", "name"),
     [
         (Group.OPEN, Status.PENDING, "pending"),
-        (Group.OPEN, Status.PROCESSING, "processing"),
+        (Group.OPEN, Status.PROCESSING, "pending"),
         (Group.PARKED, Status.PENDING, "parked"),
         (Group.OVER_BUDGET, Status.PENDING, "over_budget"),
         (Group.HEALING, Status.FAILED, "healing"),

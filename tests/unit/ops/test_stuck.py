@@ -28,7 +28,7 @@ def test_hours_of_no_use_are_refused(deployment: Deployment, hours: str) -> None
 
 
 def test_stuck_documents_are_listed_oldest_first(deployment: Deployment) -> None:
-    """R40: open and parked ones alike, with the last error; what is closed or young is not."""
+    """R40: open and parked ones, with the last error; not what is closed, young or in work."""
     error = ErrorRecord(NOW_MS, FailureKind.TIMEOUT, "no answer")
     now_ms = time.time_ns() // 1_000_000
     deployment.ledger.write(
@@ -37,6 +37,7 @@ def test_stuck_documents_are_listed_oldest_first(deployment: Deployment) -> None
             waiting("first", attempts=2, errors=(error,)),
             waiting("third", parked=True, next_attempt_ms=NOW_MS + 2 * HOUR_MS),
             waiting("young", queued_ms=now_ms - 23 * HOUR_MS),
+            waiting("in work", status=Status.PROCESSING, last_attempt_ms=now_ms),
             waiting("done", status=Status.COMPLETED),
         ]
     )

@@ -8,7 +8,7 @@ from functions.core.ledger_row import Group, Status
 from functions.core.ports import Listed
 from functions.sweep.census import Census, metrics_of
 from tests.builders import NOW_MS
-from tests.unit.sweep.world import World
+from tests.unit.sweep.world import DAY_MS, World
 
 STUCK_MS = NOW_MS - 1000
 PARKED, HEALING, FAILED = "ParkedDocuments", "HealingDocuments", "FailedDocuments"
@@ -69,3 +69,18 @@ def test_failed_documents_are_counted_by_their_source(world: World) -> None:
     assert world.telemetry.metrics[FAILED] == 3
     assert world.telemetry.metrics["OldestFailedSeconds"] == 3 * 1800
     assert world.telemetry.metrics["OldestStuckSeconds"] == 0
+
+
+def test_row_in_work_is_not_stuck_however_long_it_has_waited(world: World) -> None:
+    """R60: the sparse index has the time when it was queued; its row knows that a run has it."""
+    now_ms = world.clock()
+    old = {"queued_ms": now_ms - 3 * DAY_MS, "status": Status.PROCESSING}
+    world.put("in work", last_attempt_ms=now_ms - 1000, **old)
+    world.put("dead run", last_attempt_ms=now_ms - 2 * DAY_MS, **old)
+
+    Census(world.ledger, world.telemetry, world.clock, 24.0, [("default", "articles")]).run(
+        lambda: 30.0
+    )
+
+    assert world.telemetry.metrics[STUCK] == 1
+    assert world.telemetry.metrics["OldestStuckSeconds"] == 2 * DAY_MS / 1000

@@ -39,15 +39,19 @@ def test_row_without_a_message_is_sent_again_as_an_attempt(world: World, status:
     [
         pytest.param({"queued_ms": -DAY_MS + 1}, id="queued less than a day ago"),
         pytest.param({"last_attempt_ms": -HOUR_MS}, id="worked an hour ago"),
+        pytest.param(
+            {"last_attempt_ms": -HOUR_MS, "status": Status.PROCESSING}, id="in work since an hour"
+        ),
         pytest.param({"next_attempt_ms": HOUR_MS}, id="in its backoff"),
         pytest.param({"next_attempt_ms": -DAY_MS + 1}, id="its backoff ended today"),
     ],
 )
-def test_row_that_was_touched_is_not_stuck(world: World, changes: dict[str, int]) -> None:
+def test_row_that_was_touched_is_not_stuck(world: World, changes: dict[str, Any]) -> None:
     """R29: past the threshold and past its backoff."""
     now_ms = world.clock()
-    times = {"queued_ms": now_ms - 3 * DAY_MS} | {n: now_ms + at for n, at in changes.items()}
-    row = world.put("a", **times)
+    state = {"status": changes.get("status", Status.PENDING)}
+    times = {name: now_ms + at for name, at in changes.items() if name != "status"}
+    row = world.put("a", **{"queued_ms": now_ms - 3 * DAY_MS} | times | state)
 
     world.run("maintenance")
 
