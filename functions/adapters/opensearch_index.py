@@ -1,37 +1,53 @@
 """The k-NN index: entries written in bulk under external versions and read back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import orjson
 
 from functions.adapters.opensearch_removal import NO_INDEX, OpenSearchRemoval
-from functions.core.batches import batches, batches_by_size
+from functions.core.batches import batches_by_size
 from functions.core.entry import Entry, StoredEntry, Tombstone, Vector, WriteResult, Written
-from functions.core.entry_shape import REUSE_FIELDS, body, stored
+from functions.core.entry_shape import (
+    HELD_FIELDS,
+    VECTOR_FIELDS,
+    body,
+    chunk_hashes,
+    stored,
+    vectors,
+)
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import EntryId
 
 # OpenSearch Service takes 10 MiB on small instances.
 MAX_BODY_BYTES = 8_000_000
 # An answer with vectors is large: 300 chunks of 1,536 dimensions are 5 MB.
-MAX_READ_ENTRIES = 5
+MAX_READ_CHUNKS = 300
 
 
 class OpenSearchIndex(OpenSearchRemoval):
     """One index behind its alias."""
 
-    def read(self, ids: Sequence[EntryId]) -> dict[EntryId, StoredEntry]:
-        found: dict[EntryId, StoredEntry] = {}
-        for part in batches(ids, MAX_READ_ENTRIES):
-            wanted = {"_source_includes": REUSE_FIELDS}
-            answer = self._call("POST", "_mget", {"ids": part}, query=wanted)
-            self._refuse_errors(answer["docs"])
-            for doc in answer["docs"]:
-                if doc.get("found"):
-                    found[EntryId(doc["_id"])] = stored(doc, _vector)
+    def read(
+        self, ids: Sequence[EntryId], *, hashes: Collection[str] = ()
+    ) -> dict[EntryId, StoredEntry]:
+        docs = self._docs(ids, HELD_FIELDS) if ids else {}
+        found = {name: stored(doc) for name, doc in docs.items()}
+        # Most documents of a load are new, and most entries share no chunk with their new text.
+        sharing = [name for name, doc in docs.items() if not chunk_hashes(doc).isdisjoint(hashes)]
+        size = {name: found[name].chunks for name in sharing}
+        for part in batches_by_size(sharing, size.__getitem__, max_size=MAX_READ_CHUNKS):
+            for name, doc in self._docs(part, VECTOR_FIELDS).items():
+                found[name] = replace(found[name], vectors=vectors(doc, hashes, _vector))
         return found
+
+    def _docs(self, ids: Sequence[EntryId], fields: str) -> dict[EntryId, Mapping[str, Any]]:
+        wanted = {"_source_includes": fields}
+        docs = self._call("POST", "_mget", {"ids": list(ids)}, query=wanted)["docs"]
+        self._refuse_errors(docs)
+        return {EntryId(doc["_id"]): doc for doc in docs if doc.get("found")}
 
     def write(
         self, entries: Sequence[Entry | Tombstone], *, searchable_now: bool

@@ -15,8 +15,9 @@ from functions.core.settings import MetadataType, VectorCompression
 KEYWORD_CHARACTERS = 8000
 # Enough to compare an entry with its document.
 SUMMARY_FIELDS = "document_id,deleted,content_hash,model,written_ms"
-# The same, and the vectors for reuse.
-REUSE_FIELDS = "deleted,content_hash,reason,chunks_failed,chunks.hash,chunks.vector"
+# What embed asks of an entry, and then of one that has chunks of the new text.
+HELD_FIELDS = "deleted,content_hash,reason,chunks_failed,chunks.hash"
+VECTOR_FIELDS = "chunks.hash,chunks.vector"
 
 # Lucene's scalar quantization: a search reads so many bits of each number, whole vectors stay on
 # disk. As an encoder, which every version since 2.16 understands. Without the interval, the largest
@@ -117,10 +118,21 @@ def body(entry: Entry | Tombstone) -> dict[str, Any]:
     }
 
 
-def stored(
-    doc: Mapping[str, Any], to_vector: Callable[[list[float]], Vector] | None = None
-) -> StoredEntry:
-    """Read an entry back; what was not asked for is as if it were absent."""
+def chunk_hashes(doc: Mapping[str, Any]) -> set[str]:
+    """Name the chunks that an entry has."""
+    return {chunk["hash"] for chunk in doc["_source"].get("chunks") or []}
+
+
+def vectors(
+    doc: Mapping[str, Any], hashes: Collection[str], to_vector: Callable[[list[float]], Vector]
+) -> dict[str, Vector]:
+    """Read the vectors of some chunks."""
+    chunks = doc["_source"].get("chunks") or []
+    return {c["hash"]: to_vector(c["vector"]) for c in chunks if c["hash"] in hashes}
+
+
+def stored(doc: Mapping[str, Any]) -> StoredEntry:
+    """Read an entry back without its vectors; what was not asked for is as if it were absent."""
     source = doc["_source"]
     chunks = source.get("chunks") or []
     return StoredEntry(
@@ -128,7 +140,6 @@ def stored(
         deleted=source["deleted"],
         content_hash=source.get("content_hash"),
         reason=source.get("reason"),
-        vectors={c["hash"]: to_vector(c["vector"]) for c in chunks if to_vector is not None},
         chunks=len(chunks),
         chunks_failed=source.get("chunks_failed", 0),
         document_id=source.get("document_id", ""),

@@ -194,8 +194,13 @@ class EntryRemoval(Protocol):
 
 
 class VectorIndex(Protocol):
-    def read(self, ids: Sequence[EntryId]) -> dict[EntryId, StoredEntry]:
-        """Return the entries that exist, with their vectors."""
+    def read(
+        self, ids: Sequence[EntryId], *, hashes: Collection[str] = ()
+    ) -> dict[EntryId, StoredEntry]:
+        """Return the entries that exist, with the vectors of their chunks that have these hashes.
+
+        One request where no entry has such a chunk.
+        """
 
     def write(
         self, entries: Sequence[Entry | Tombstone], *, searchable_now: bool

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from functions.core.entry import Chunk, Entry, Vector
+from functions.core.entry import Chunk, Entry, StoredEntry, Vector
 from functions.core.failure import Failure, FailureError, FailureKind
-from functions.core.identity import RowKey
+from functions.core.identity import EntryId, RowKey
 from functions.core.ledger_row import LedgerRow
 from functions.core.ports import Embedder, Stash, Telemetry, VectorIndex
 from functions.core.settings import TargetSettings
@@ -142,7 +142,7 @@ class Payment:
         return True
 
     def _known(self, load: Sequence[Prepared]) -> dict[RowKey, dict[str, Vector]]:
-        stored = self.index.read([prepared.job.entry_id for prepared in load])
+        stored = _stored(self.index, load)
         known: dict[RowKey, dict[str, Vector]] = {}
         for prepared in load:
             entry = stored.get(prepared.job.entry_id)
@@ -162,7 +162,7 @@ class Payment:
         Whatever version it holds: a chunk's hash says all that decides its vector.
         """
         lacking = [one for one in load if not known[one.job.key].keys() >= set(one.hashes)]
-        stored = index.read([one.job.entry_id for one in lacking]) if lacking else {}
+        stored = _stored(index, lacking) if lacking else {}
         for one in lacking:
             if entry := stored.get(one.job.entry_id):
                 known[one.job.key] = {**entry.vectors, **known[one.job.key]}
@@ -199,6 +199,12 @@ class Payment:
             ]
             for tenant, mine in texts.items()
         }
+
+
+def _stored(index: VectorIndex, load: Sequence[Prepared]) -> dict[EntryId, StoredEntry]:
+    """Read what the index holds for the documents of a load, with vectors that they can reuse."""
+    hashes = {digest for one in load for digest in one.hashes}
+    return index.read([one.job.entry_id for one in load], hashes=hashes)
 
 
 def _past(row: LedgerRow) -> Past:

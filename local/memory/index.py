@@ -40,10 +40,12 @@ class MemoryIndex:
         self.entries.pop(name, None)
         self._removed[name] = version
 
-    def read(self, ids: Sequence[EntryId]) -> dict[EntryId, StoredEntry]:
+    def read(
+        self, ids: Sequence[EntryId], *, hashes: Collection[str] = ()
+    ) -> dict[EntryId, StoredEntry]:
         if self.uuid is None:
             raise FailureError(MISSING)
-        return {name: _stored(self.entries[name]) for name in ids if name in self.entries}
+        return {name: _stored(self.entries[name], hashes) for name in ids if name in self.entries}
 
     def write(
         self,
@@ -163,7 +165,7 @@ class MemoryIndexAdmin:
         return self._indexes[alias].uuid
 
 
-def _stored(entry: Entry | Tombstone) -> StoredEntry:
+def _stored(entry: Entry | Tombstone, hashes: Collection[str] = ()) -> StoredEntry:
     if isinstance(entry, Tombstone):
         return StoredEntry(
             entry.version,
@@ -177,7 +179,7 @@ def _stored(entry: Entry | Tombstone) -> StoredEntry:
         version=entry.version,
         deleted=False,
         content_hash=entry.content_hash,
-        vectors={chunk.hash: chunk.vector for chunk in entry.chunks},
+        vectors={one.hash: one.vector for one in entry.chunks if one.hash in hashes},
         chunks=len(entry.chunks),
         chunks_failed=entry.chunks_failed,
         document_id=entry.document_id,

@@ -295,5 +295,5 @@ def test_compressed_vectors_are_found_filtered_and_given_back(
         assert names(hits) == ["near", "far"]
         # Not the lower one: a segment of a single vector quantizes the question by that vector.
         assert hits[0].score == pytest.approx(0.9975, abs=0.05)
-        [held] = engine.index.read([near.entry_id]).values()
+        [held] = engine.index.read([near.entry_id], hashes=["h0"]).values()
         assert held.vectors["h0"] == pytest.approx(near.chunks[0].vector)

@@ -1,6 +1,6 @@
 """The provider and the index behind the guard: the steps see the ports that they know."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -75,10 +75,12 @@ class GuardedIndex:
         self._index = index
         self._guard = guard
 
-    def read(self, ids: Sequence[EntryId]) -> dict[EntryId, StoredEntry]:
-        """Return the entries that exist, with their vectors."""
+    def read(
+        self, ids: Sequence[EntryId], *, hashes: Collection[str] = ()
+    ) -> dict[EntryId, StoredEntry]:
+        """Return the entries that exist, with the vectors of chunks that have these hashes."""
         with self._counted():
-            found = self._index.read(ids)
+            found = self._index.read(ids, hashes=hashes)
         self._guard.tally.passed(Part.INDEX)
         return found
 

@@ -1,6 +1,6 @@
 """The index behind the guard: left alone while its breaker is open."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 
 import pytest
@@ -28,7 +28,12 @@ class Answering:
         self.answer = answer
         self.asked = 0
 
-    def read(self, ids: Sequence[EntryId]) -> dict[EntryId, StoredEntry]:  # noqa: ARG002
+    def read(
+        self,
+        ids: Sequence[EntryId],  # noqa: ARG002
+        *,
+        hashes: Collection[str] = (),  # noqa: ARG002
+    ) -> dict[EntryId, StoredEntry]:
         self.asked += 1
         if isinstance(self.answer, Failure):
             raise FailureError(self.answer)
