@@ -4,16 +4,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from functions.adapters.dynamodb_control import DynamoDbControl
+from functions.adapters.dynamodb_source import DynamoDbSource
+from functions.adapters.dynamodb_values import to_dynamodb
 from functions.core.backfill_job import Estimate, Job, Only
 from functions.core.errand import SegmentErrand
 from functions.core.lane import Lane
 from local.memory.pipeline import MemoryPipeline
+from local.memory.table import MemorySource
 from ops.plan.units import BULK, LIVE, Units
-from tests.builders import make_pipeline
+from tests.builders import make_pipeline, make_source, make_target
 from tests.contract.engines import real
 from tests.contract.ledger_engines import LedgerTable, ledger_table
 
@@ -136,6 +140,71 @@ def test_plan_counts_a_backfilled_document_as_it_is(
         work(pipeline, Lane.BULK)
 
         assert counts.units(pipeline) == BULK
+
+
+class Billed:
+    """Sums what DynamoDB says that it bills, of every call."""
+
+    READS = ("BatchGetItem", "GetItem", "Query", "Scan")
+
+    def __init__(self, client: Any) -> None:
+        self.reads = self.writes = 0.0
+        client.meta.events.register("provide-client-params.dynamodb.*", self._ask)
+        client.meta.events.register("after-call.dynamodb.*", self._add)
+
+    def _ask(self, params: dict[str, Any], model: Any, **_: Any) -> None:
+        if "ReturnConsumedCapacity" in model.input_shape.members:
+            params["ReturnConsumedCapacity"] = "TOTAL"
+
+    def _add(self, parsed: dict[str, Any], model: Any, **_: Any) -> None:
+        billed = parsed.get("ConsumedCapacity", [])
+        units = sum(
+            one["CapacityUnits"] for one in (billed if isinstance(billed, list) else [billed])
+        )
+        if model.name in self.READS:
+            self.reads += units
+        else:
+            self.writes += units
+
+
+@pytest.mark.parametrize(("priority", "lane"), [("normal", Lane.NORMAL), ("low", Lane.BULK)])
+@pytest.mark.parametrize("engine", [real("dynamodb-local")])
+def test_new_document_of_a_kilobyte_costs_few_units(
+    request: pytest.FixtureRequest, engine: str, priority: str, lane: Lane
+) -> None:
+    """R50: its row and its item are read once, consistently; a run reads its target's state, too.
+
+    Every call is counted, by what DynamoDB says that it bills.
+    """
+    with ledger_table(request, engine) as table:
+        source = make_source(table=f"articles-{uuid4()}", priority_attribute="priority")
+        table.client.create_table(
+            TableName=source.table,
+            BillingMode="PAY_PER_REQUEST",
+            KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+        )
+        real_source = DynamoDbSource(table.client)
+        ledger: Any = table.ledger
+        control: Any = DynamoDbControl(table.client, table.name)
+        pipeline = MemoryPipeline(
+            [source],
+            [make_target()],
+            ledger=ledger,
+            control=control,
+            around=lambda adapter, _: real_source if isinstance(adapter, MemorySource) else adapter,
+        )
+        for number in range(DOCUMENTS):
+            item = {"id": f"{number}", "body": f"{number:>4} text " * 100, "priority": priority}
+            table.client.put_item(TableName=source.table, Item=to_dynamodb(item))
+            pipeline.tables["articles"].put(item)
+        billed = Billed(table.client)
+
+        pipeline.deliver_new()
+        work(pipeline, lane)
+
+        assert 2 <= billed.reads / DOCUMENTS <= 2.05
+        assert billed.writes / DOCUMENTS == 5
 
 
 def work(pipeline: MemoryPipeline, lane: Lane) -> None:

@@ -58,9 +58,9 @@ def test_time_is_compared_where_a_setting_decides_it() -> None:
 
 
 def test_units_are_compared_where_aws_meters_them() -> None:
-    """R50: seven for each document, loaded or live."""
-    assert compared(make_plan(), METERED, LOAD, units=7 * 1100).exit_code == OK
-    assert compared(make_plan(), METERED, LOAD, units=9 * 1100).exit_code == FAILED
+    """R50: five for each document, loaded or live."""
+    assert compared(make_plan(), METERED, LOAD, units=5 * 1100).exit_code == OK
+    assert compared(make_plan(), METERED, LOAD, units=7 * 1100).exit_code == FAILED
 
 
 def test_metrics_are_summed_from_the_lines_that_cloudwatch_reads() -> None:
