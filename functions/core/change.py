@@ -18,7 +18,7 @@ class Operation(StrEnum):
     DELETE = "delete"
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True, order=True, slots=True)
 class Position:
     """Where a change stands in its stream; only positions of one stream have an order."""
 

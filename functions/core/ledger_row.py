@@ -61,7 +61,7 @@ class Quarantine(IntEnum):
     ALONE = 2  # worked alone and last: another crash is its own
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Progress:
     """What was tried for this version's change, and when it is tried again."""
 
@@ -84,7 +84,7 @@ class Progress:
     failing_since_ms: int | None = None  # when they ran out
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """How this version ended; empty while the row is open."""
 
@@ -95,7 +95,7 @@ class Outcome:
     expires_at: int | None = None  # epoch seconds, DynamoDB's time to live
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class IndexedContent:
     """What the index got last, of this version or an earlier one."""
 
@@ -110,7 +110,7 @@ class IndexedContent:
         return self.chunks_done + self.chunks_failed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ErrorRecord:
     """One line of a document's error history."""
 
@@ -119,7 +119,7 @@ class ErrorRecord:
     message: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LedgerRow:
     """State and history of one document in one target."""
 

@@ -24,7 +24,7 @@ START = Cursor("")
 HARMLESS = "probe"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Message:
     """A task's body as a queue delivered it."""
 

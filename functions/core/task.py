@@ -20,7 +20,7 @@ class MalformedTaskError(ValueError):
     """A queue message is not a task of ours."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Task:
     """One document in one target, to be brought to at least one version."""
 

@@ -7,7 +7,7 @@ edited paragraph is paid alone.
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, partial
+from functools import lru_cache, partial
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -35,6 +35,9 @@ BLOCK_CHARACTERS_PER_TOKEN = 16
 SHORT_BYTES = 32
 # So long that no text of that many bytes fits.
 LONG_BYTES_PER_TOKEN = 32
+# All share the vocabulary, and one more is made in microseconds: it is only that guesses have many
+# sizes.
+MOST_SPLITTERS = 64
 
 
 def split(
@@ -227,6 +230,6 @@ def _fits(text: str, max_tokens: int) -> bool:
     return len(_splitter(max_tokens).chunks(text.strip())) <= 1
 
 
-@cache
+@lru_cache(MOST_SPLITTERS)
 def _splitter(max_tokens: int) -> TextSplitter:
     return TextSplitter.from_tiktoken_model(VOCABULARY, max_tokens)

@@ -11,7 +11,7 @@ from functions.core.retry_policy import RetrySettings
 from functions.core.task import Task
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Received:
     """A message that is a task of ours."""
 
@@ -19,7 +19,7 @@ class Received:
     task: Task
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Job:
     """A task that was admitted, with its message and its row as it stands in the ledger."""
 
@@ -36,7 +36,7 @@ class Job:
         return entry_id(self.task.source, self.task.document_id)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Prepared:
     """A job whose text is read and split."""
 
@@ -48,7 +48,7 @@ class Prepared:
     hashes: tuple[str, ...]  # of the inputs
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Returned:
     """A message that goes back to its queue, to come again after so many seconds."""
 

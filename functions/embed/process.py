@@ -60,8 +60,9 @@ class Embed:
             if isinstance(rounds, Failed):
                 returned += self._later(newest, rounds)
             else:
-                for part in rounds:
-                    returned += self._round(part, time)
+                while rounds:
+                    # Off the list: its rows are not kept until the end of the batch.
+                    returned += self._round(rounds.pop(0), time)
         self.finish.report()
         # The last thing of all: from this call on the messages may come again.
         for message in self.tools.queue.hide([(b.message, round(b.seconds)) for b in returned]):

@@ -30,11 +30,11 @@ ROUND_DOCUMENTS = 100
 
 @dataclass(frozen=True)
 class Round:
-    """Tasks that are worked together, and the rows that were read for the batch."""
+    """Tasks that are worked together, and the rows that were read for them."""
 
     quarantine: Quarantine
     received: Sequence[Received]
-    rows: "Mapping[RowKey, LedgerRow]"
+    rows: "Mapping[RowKey, LedgerRow | None]"
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Receive:
 
         levels[Quarantine.ALONE].sort(key=lambda one: crashes_of(rows[one.task.row_key]))
         return [
-            Round(level, part, rows)
+            Round(level, part, {one.task.row_key: rows.get(one.task.row_key) for one in part})
             for level in (Quarantine.GROUP, Quarantine.NONE, Quarantine.ALONE)
             for part in batches(levels[level], 1 if level is Quarantine.ALONE else ROUND_DOCUMENTS)
         ]
