@@ -9,7 +9,7 @@ from functions.adapters.opensearch_http import OpenSearchHttp
 from functions.adapters.opensearch_index import MAX_READ_CHUNKS, OpenSearchIndex
 from functions.core.lane import Lane
 from local.aws_client import REGION
-from local.memory.index import MemoryIndex
+from local.memory.index import HashedEmbedder, MemoryIndex
 from local.memory.pipeline import MemoryPipeline
 from tests.builders import make_pipeline
 from tests.contract.engines import engine_url, real
@@ -83,11 +83,13 @@ def test_round_asks_once_for_new_documents_and_never_for_their_vectors(
     assert run(pipeline, http) == [("_mget", ""), ("_bulk", "")]
 
     # The same texts with other metadata: nothing is paid.
-    paid = len(pipeline.embedders["default"].requests)
+    embedder = pipeline.embedders["default"]
+    assert isinstance(embedder, HashedEmbedder)
+    paid = len(embedder.requests)
     for number in range(DOCUMENTS):
         write(pipeline, number, f"other text {number}", language="de")
     assert run(pipeline, http) == [("_mget", ""), ("_mget", "vectors"), ("_bulk", "")]
-    assert len(pipeline.embedders["default"].requests) == paid
+    assert len(embedder.requests) == paid
 
 
 def test_vectors_are_read_in_answers_of_bounded_size(
