@@ -15,9 +15,9 @@ setup: ## Install everything into the checkout, as locked (PYTHON=... names anot
 demo: setup ## Run the whole pipeline on this machine, step by step (STAGE=dev: that stage of cdk.json)
 	@$(PY) -m ops demo $(STAGE) $(ARGS)
 
-test: setup ## Run the tests with branch coverage (ARGS="-k name" for some of them)
+test: setup ## Run the tests, in CI with branch coverage (ARGS="-k name" for some of them)
 	@$(PY) -m scripts.build_zips --platform local > /dev/null
-	@OPENBLAS_NUM_THREADS=1 $(PY) -m pytest $(if $(ARGS),$(ARGS),--numprocesses auto --cov)
+	@OPENBLAS_NUM_THREADS=1 $(PY) -m pytest $(if $(ARGS),$(ARGS),--numprocesses auto $(if $(CI),--cov))
 
 check: setup ## Check format, lint, types, imports, locks and templates; changes nothing
 	@$(PY) -m ruff format --check . && $(PY) -m ruff check . && $(PY) -m mypy

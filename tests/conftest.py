@@ -1,7 +1,10 @@
 """For every test: no connection beyond this machine, made-up credentials, and its worker."""
 
 import os
+from functools import cache
 from pathlib import Path
+
+import botocore.session
 
 from tests.this_machine.sitecustomize import refuse_others
 from tests.workers import (
@@ -42,3 +45,6 @@ def pytest_configure() -> None:
         del os.environ[name]
     os.environ.update(ENVIRONMENT)
     refuse_others()
+    # Each new session reads the descriptions of its services again: seven clients in 30 ms of the
+    # processor instead of 200.
+    botocore.session.create_loader = cache(botocore.session.create_loader)

@@ -9,12 +9,15 @@ from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 MOST_WORKERS = 8
 # By the beginning of a test's id; all other tests are grouped by their file.
 GROUPS = {
+    "tests/stack/test_transcripts.py": "stacks of the pages",
+    "tests/stack/test_migration.py": "stacks with a second target",
     "tests/stack/test_restart.py": "stacks of their own",
     "tests/stack/test_storm.py": "stacks of their own",
+    "tests/stack/test_bedrock.py": "stacks of their own",
     "tests/stack/": "one stack for all",
     "tests/infrastructure/test_deploy": "one deployment",
 }
-LONGEST_FIRST = tuple(dict.fromkeys(GROUPS.values()))
+LONGEST_FIRST = tuple(dict.fromkeys(["one stack for all", *GROUPS.values()]))
 # Each of these takes seconds and shares nothing.
 ALONE = "tests/properties/"
 

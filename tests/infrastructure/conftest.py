@@ -1,4 +1,4 @@
-"""Each stage of the tests, synthesized once per test run, with the security scan's findings."""
+"""Each stage of the tests, synthesized once per test run."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from infrastructure.app import pipeline_app
+from infrastructure.function_code import PLACEHOLDER
 from local.provider.server import ModelServer
-from scripts.scan import cdk_nag
-from scripts.scan import synthesize as scanned
 from tests.infrastructure.deployment import Deployed, deployed_stage
 from tests.infrastructure.index_endpoint import index_endpoint
 from tests.infrastructure.synthesized import CONTEXT, Synthesized
@@ -23,11 +23,12 @@ def synthesize(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Synt
     @cache
     def of(stage: str) -> Synthesized:
         def make(folder: Path) -> None:
-            scanned(folder, {**CONTEXT, "stage": stage})
+            context = {**CONTEXT, "stage": stage}
+            pipeline_app(context, code=PLACEHOLDER, outdir=folder).synth()
 
         out = made_once(tmp_path_factory, f"stage-{stage}", make)
         path = out / f"embedq-{stage}.template.json"
-        return Synthesized(stage, path, json.loads(path.read_text()), tuple(cdk_nag(out)))
+        return Synthesized(stage, path, json.loads(path.read_text()))
 
     return of
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from infrastructure.config.file import read_context
-from scripts.scan import Finding
 
 ROOT = Path(__file__).resolve().parents[2]
 # What the cdk command of this version writes into a new cdk.json.
@@ -28,7 +27,6 @@ class Synthesized:
     stage: str
     path: Path
     template: dict[str, Any]
-    findings: tuple[Finding, ...]  # of cdk-nag
 
     def resources(self, kind: str) -> dict[str, Resource]:
         """Return the resources of a CloudFormation type by logical id."""
