@@ -5,8 +5,6 @@ from typing import Any
 
 import boto3
 
-from functions.adapters.bedrock_embedder import BedrockEmbedder
-from functions.adapters.openai_embedder import OpenAiEmbedder
 from functions.core.ports import Embedder
 from functions.core.settings import TargetSettings
 
@@ -23,6 +21,11 @@ def make_embedder(
     `api_key(True)` reads the key again; `client` makes the AWS clients of a session, for providers
     that ask by IAM instead of a key.
     """
+    # A cold start imports the SDK of its own provider only: openai's takes a second of it.
     if target.provider == "bedrock":
+        from functions.adapters.bedrock_embedder import BedrockEmbedder
+
         return BedrockEmbedder(target, client, is_query=is_query)
+    from functions.adapters.openai_embedder import OpenAiEmbedder
+
     return OpenAiEmbedder(target, api_key, is_query=is_query)

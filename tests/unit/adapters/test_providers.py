@@ -1,5 +1,7 @@
 """The provider seam: every provider that a stage may name has an embedder with its limits."""
 
+import subprocess
+import sys
 from typing import get_args
 
 import pytest
@@ -72,3 +74,24 @@ def test_inputs_of_a_request_are_those_of_the_setting() -> None:
         target = make_target(provider=provider, model=model, inputs_per_request=16)
 
         assert make_embedder(target, lambda _: "key").limits.inputs_per_request == 16
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "foreign"),
+    [
+        ("bedrock", "cohere.embed-v4:0", "openai"),
+        ("openai", "text-embedding-3-small", "functions.adapters.bedrock_embedder"),
+    ],
+)
+def test_only_the_sdk_of_the_own_provider_is_imported(
+    provider: str, model: str, foreign: str
+) -> None:
+    """R17: a cold start waits for no other one."""
+    program = f"""
+import sys
+from functions.adapters.providers import make_embedder
+from tests.builders import make_target
+make_embedder(make_target(provider={provider!r}, model={model!r}), lambda _: "key")
+sys.exit({foreign!r} in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
