@@ -1,6 +1,6 @@
 # A fresh machine needs Python 3.11+, make, git and a package index. The rest comes with `make setup`.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix build wheel synth diff deploy destroy bench bench-peers mutants storm simulate docs transcript pictures lock clean
+.PHONY: help setup demo test check fix build wheel synth diff deploy destroy bench bench-scale bench-peers mutants storm simulate docs transcript pictures lock clean
 PY := .venv/bin/python
 CDK := $(PY) -m scripts.cdk
 ARGS ?=
@@ -47,8 +47,11 @@ deploy: build ## Deploy one stage (STAGE=dev) with your AWS credentials
 destroy: setup ## Remove one stage (STAGE=dev) with your AWS credentials
 	@$(CDK) destroy --all --context stage=$(STAGE) --context placeholder_code=true $(ARGS)
 
-bench: setup ## Run the benchmarks, one file per question
-	@for file in benchmarks/[a-z]*.py; do $(PY) -m benchmarks.$$(basename $$file .py) $(ARGS) || exit 1; done
+bench: setup ## Answer each question of speed and cost with one row; up to ten minutes
+	@OPENBLAS_NUM_THREADS=1 $(PY) -m benchmarks.bench $(ARGS)
+
+bench-scale: setup ## Grow from 1,000 documents to 100,000 and see what stays flat; an hour
+	@OPENBLAS_NUM_THREADS=1 $(PY) -m benchmarks.bench.scale $(ARGS)
 
 bench-peers: setup ## Let other programs do the same work, kill all of them, compare (ARGS="pgai --kills 5")
 	@OPENBLAS_NUM_THREADS=1 $(PY) -m benchmarks.peers $(ARGS)

@@ -1,1 +1,2 @@
-"""One file per question; each prints its figures and fails if something is wrong."""
+"""Long runs on the real engines. `bench` asks all questions of speed and cost at a small size; each
+other file or package has one question of its own, and fails if something is wrong."""

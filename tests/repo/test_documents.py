@@ -12,6 +12,7 @@ TARGETS += [
     "diff",
     "bench",
     "bench-peers",
+    "bench-scale",
     "mutants",
     "storm",
     "simulate",

@@ -1,0 +1,1 @@
+"""One row for each question about speed and cost, with what it is measured against and its goal."""

@@ -1,0 +1,135 @@
+"""`make bench`: one row for each question about speed and cost, on the engines of this machine.
+
+Every figure is a ratio to something measured in the same run, or a count. The table is printed,
+and kept with a picture as benchmarks/results.json and results.svg. Nothing here is a test: the exit
+code is 0 also where a goal is missed.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.bench import bare, cold, dollars, fresh, memory, search, speed, tokens, units
+from benchmarks.bench.results import Circumstances, keep
+from benchmarks.bench.row import Row
+from benchmarks.bench.site import PollerCalls, Site
+from functions.core.lane import Lane
+from local.stack import local_stack
+from ops.demo.provider import Provider
+from ops.stack import local_deployment
+
+# Of a whole run; --documents makes it smaller. Together with 500 live ones, 5,000.
+DOCUMENTS = 2_000
+LIVE_SECONDS = 20.0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Ask every question; print and keep the answers."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.bench", description=__doc__)
+    parser.add_argument("--documents", type=int, default=DOCUMENTS, help="of the largest load")
+    parser.add_argument("--live-seconds", type=float, default=LIVE_SECONDS)
+    parser.add_argument("--result", default="results", help="name of the files in benchmarks/")
+    chosen = parser.parse_args(arguments)
+    given, began = Circumstances.now(), time.monotonic()
+    say(given.line(0))
+    rows = [*tokens.rows(), *_memory(chosen.documents)]
+    with running(say) as site:
+        rows = [*_on_stack(site, chosen.documents, chosen.live_seconds), *rows]
+        functions = list(site.stack.spec.functions)
+    say("cold starts")
+    rows += cold.rows(cold.measure(functions, rounds=5))
+    for line in keep(
+        chosen.result, rows, given, time.monotonic() - began, documents=chosen.documents
+    ):
+        print(line)
+    return 0
+
+
+def _memory(documents: int) -> list[Row]:
+    say("memory of embed's step")
+    return memory.rows(tuple(one * documents // DOCUMENTS or 1 for one in memory.MESSAGES))
+
+
+def _on_stack(site: Site, documents: int, live_seconds: float) -> list[Row]:
+    say("warm up")
+    speed.warm_up(site)
+    say(f"bulk lane, {documents * 3 // 4:,} documents")
+    loaded = speed.bulk(site, documents * 3 // 4)
+    say("bare loop")
+    plain = bare.measure(site, documents // 4)
+    say(f"normal lane, backlog of {documents:,}")
+    backlog = speed.normal(site, documents)
+    say("freshness")
+    live = fresh.measure(site, seconds=live_seconds, bulk_documents=documents // 2)
+    say("units and calls")
+    provider = Provider(site.stack.model_origin)
+    _stop_mappings(site)
+    normal = units.count(site, Lane.NORMAL, max(documents // 10, 10))
+    paid = provider.counts()["paid"]
+    bulk = units.count(site, Lane.BULK, max(documents // 10, 10))
+    after = provider.counts()["paid"]
+    silent = units.count(site, Lane.NORMAL, 20, has_events=False)
+    say("recall and search")
+    found = search.rows(site, max(documents * 5 // 2, 500))
+    each = (after["tokens"] - paid["tokens"]) / bulk.documents
+    usages = {
+        "live": _usage(normal, backlog, each, is_fifo=True),
+        "bulk": _usage(bulk, loaded, each, is_fifo=False),
+    }
+    return [
+        *units.rows(normal, bulk, silent),
+        speed.requests(normal, backlog, "live backlog"),
+        speed.requests(bulk, loaded, "bulk"),
+        *speed.rows(site, loaded, backlog, plain),
+        *fresh.rows(site, live, plain.request_seconds),
+        *found,
+        *dollars.rows(usages),
+    ]
+
+
+def _usage(
+    counted: units.Counted, ran: speed.Ran, tokens_each: float, *, is_fifo: bool
+) -> dollars.Usage:
+    return dollars.Usage(
+        write_units=counted.each("write units"),
+        read_units=counted.read_units,
+        sqs_calls=counted.each(*units.SQS_CALLS) + ran.each["poller calls"],
+        is_fifo=is_fifo,
+        invocations=ran.each["invocations"],
+        gb_seconds=ran.each["GB-seconds"],
+        events=1.0,
+        log_bytes=ran.each["log bytes"],
+        tokens=tokens_each,
+    )
+
+
+def _stop_mappings(site: Site) -> None:
+    """Leave the lanes and the stream to the metered functions, from now on."""
+    spec = site.stack.spec
+    for one in (*spec.stream_mappings, *spec.queue_mappings):
+        site.switch(one.mapping_id, enabled=False)
+
+
+@contextmanager
+def running(log: Callable[[str], None]) -> Iterator[Site]:
+    """Run a stack with hashed vectors as large as OpenAI's, and nothing in it."""
+    polls = PollerCalls()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        # OpenSearch runs as a user of its own.
+        folder.chmod(0o755)
+        with local_stack(folder, log=log, vectors="hashed", in_memory=True) as stack:
+            yield Site(folder, stack, local_deployment(stack.endpoint_url), polls, log)
+
+
+def say(text: str) -> None:
+    """Tell how far it is, beside the table."""
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
