@@ -37,6 +37,7 @@ class Counts:
         self.found: Counter[str] = Counter()
         handlers: list[Any] = botocore.handlers.BUILTIN_HANDLERS
         handlers.append(("provide-client-params.dynamodb.*", self._ask))
+        handlers.append(("provide-client-params.events.PutEvents", self._count_events))
         handlers.append(("after-call.*", self._count))
         call = OpenSearchHttp.call
 
@@ -52,6 +53,9 @@ class Counts:
         for wanted in params.get("RequestItems", {}).values():
             # What does not exist is read, too, and billed as one unit; the engine leaves it out.
             self.found["keys"] += len(wanted.get("Keys", ()))
+
+    def _count_events(self, params: Mapping[str, Any], **_: Any) -> None:
+        self.found["events"] += len(params["Entries"])
 
     def _count(self, parsed: Mapping[str, Any], model: Any, **_: Any) -> None:
         name = model.name

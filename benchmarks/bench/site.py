@@ -167,6 +167,19 @@ class Site:
                 self.say(f"  {done:,} of {len(wanted):,} completed")
             time.sleep(LOOK_SECONDS)
 
+    def until_idle(self, lane: Lane) -> None:
+        """Wait until every run has ended and its messages are deleted: meters count them then."""
+        url = self.embed_settings.queues[str(lane)]
+        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+        client = self.deployment.client("sqs")
+
+        def is_idle() -> bool:
+            answer = client.get_queue_attributes(QueueUrl=url, AttributeNames=names)
+            return not any(int(answer["Attributes"][name]) for name in names)
+
+        if not wait_for(is_idle, STALL_SECONDS):
+            raise StalledError(f"messages stay in the lane {lane}")
+
     def found_by_search(self, names: Sequence[str]) -> int:
         """Count the documents that a search finds now; nothing is refreshed for it."""
         source, target = self.deployment.source(None), self.deployment.target(None)

@@ -44,6 +44,7 @@ def bulk(site: Site, documents: int) -> Ran:
     site.write(names, Lane.BULK)
     site.until_completed(names)
     seconds = time.monotonic() - began
+    site.until_idle(Lane.BULK)
     return Ran(documents, seconds, per_document(before, site.meters(), documents))
 
 
@@ -63,6 +64,7 @@ def normal(site: Site, documents: int) -> Ran:
     site.switch(mapping, enabled=True)
     site.until_completed(names, look)
     seconds = time.monotonic() - began
+    site.until_idle(Lane.NORMAL)
     return Ran(documents, seconds, per_document(before, site.meters(), documents), early)
 
 

@@ -160,7 +160,7 @@ def rows(live: Counted, bulk: Counted, silent: Counted) -> list[Row]:
             "",
             against,
             limit=0.1,
-            note=f"bulk {bulk.each('events PutEvents'):.2f}",
+            note=f"bulk {bulk.each('events PutEvents'):.2f}; {live.each('events'):.2f} events",
         ),
         Row(
             "PutEvents calls without completion events",
