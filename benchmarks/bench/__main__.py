@@ -25,6 +25,7 @@ from ops.stack import local_deployment
 # Of the largest load; all together are 5,000.
 DOCUMENTS = 2_000
 LIVE_SECONDS = 15.0
+LEAST_VECTORS = 1_000  # so that ten documents pass a filter
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,6 +58,7 @@ def _memory(documents: int) -> list[Row]:
 def _on_stack(site: Site, documents: int, live_seconds: float) -> list[Row]:
     say("warm up")
     speed.warm_up(site)
+    warm = site.megabytes("embed")
     say(f"bulk lane, {documents * 2 // 3:,} documents")
     loaded = speed.bulk(site, documents * 2 // 3)
     say("bare loop")
@@ -65,6 +67,7 @@ def _on_stack(site: Site, documents: int, live_seconds: float) -> list[Row]:
     backlog = speed.normal(site, documents)
     say("freshness")
     live = fresh.measure(site, seconds=live_seconds, bulk_documents=documents * 2 // 5)
+    full = site.megabytes("embed")
     say("units and calls")
     provider = Provider(site.stack.model_origin)
     _stop_mappings(site)
@@ -74,7 +77,7 @@ def _on_stack(site: Site, documents: int, live_seconds: float) -> list[Row]:
     after = provider.counts()["paid"]
     silent = units.count(site, Lane.NORMAL, 20, has_events=False)
     say("recall and search")
-    found = search.rows(site, max(documents * 5 // 2, 500))
+    found = search.rows(site, max(documents * 5 // 2, LEAST_VECTORS))
     each = (after["tokens"] - paid["tokens"]) / bulk.documents
     usages = {
         "live": _usage(normal, backlog, each, is_fifo=True),
@@ -87,6 +90,13 @@ def _on_stack(site: Site, documents: int, live_seconds: float) -> list[Row]:
         *speed.rows(site, loaded, backlog, plain),
         *fresh.rows(site, live, plain.request_seconds),
         *found,
+        Row(
+            "memory of embed's largest process, after all loads",
+            full / warm,
+            "x",
+            f"itself after the warm-up: {warm:.0f} MB",
+            note=f"{full:.0f} MB",
+        ),
         *dollars.rows(usages),
     ]
 
@@ -110,8 +120,9 @@ def _usage(
 def _stop_mappings(site: Site) -> None:
     """Leave the lanes and the stream to the metered functions, from now on."""
     spec = site.stack.spec
-    for one in (*spec.stream_mappings, *spec.queue_mappings):
-        site.switch(one.mapping_id, enabled=False)
+    streams = [one.mapping_id for one in spec.stream_mappings]
+    for mapping in [*streams, *(one.mapping_id for one in spec.queue_mappings)]:
+        site.switch(mapping, enabled=False)
 
 
 @contextmanager

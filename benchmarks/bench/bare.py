@@ -102,8 +102,8 @@ class Program:
         self._place = place
         self._http = urllib3.PoolManager()
         session = local_session()
-        self._sqs = session.client("sqs", endpoint_url=place.aws, config=CLIENT_CONFIG)
-        self._aws = session.client("dynamodb", endpoint_url=place.aws, config=CLIENT_CONFIG)
+        self._sqs: Any = session.client("sqs", endpoint_url=place.aws, config=CLIENT_CONFIG)
+        self._aws: Any = session.client("dynamodb", endpoint_url=place.aws, config=CLIENT_CONFIG)
         self._engine = session.client("dynamodb", endpoint_url=place.dynamodb, config=CLIENT_CONFIG)
         self._round = 0
 

@@ -13,7 +13,7 @@ from local.runner.execution import Execution
 from local.runner.place import RunnerPlace
 from local.runner.program import make_program
 from local.specs import FunctionSpec
-from local.stack import CHECKOUT
+from local.stages import CHECKOUT
 
 GOALS = {"enqueue": 1.3, "embed": 1.6}
 ALONE = "alone"

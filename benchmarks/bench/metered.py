@@ -26,7 +26,6 @@ from local.specs import FunctionSpec
 
 RUN_SECONDS = 120.0
 WRITES = ("PutItem", "UpdateItem", "DeleteItem")
-READS = ("GetItem", "BatchGetItem", "Query", "Scan")
 
 
 class Counts:
@@ -63,7 +62,8 @@ class Counts:
         self.found[f"{service} {name}"] += 1
         if service == "dynamodb":
             billed = parsed.get("ConsumedCapacity") or []
-            units = sum(_units(one) for one in (billed if isinstance(billed, list) else [billed]))
+            calls = billed if isinstance(billed, list) else [billed]
+            units = sum(one["CapacityUnits"] for one in calls)  # with those of its indexes
             self.found["write units" if name in WRITES else "read units"] += units
             found = parsed.get("Responses", {})
             self.found["items"] += sum(len(one) for one in found.values())
@@ -71,13 +71,16 @@ class Counts:
     def _count_index(self, path: str, query: Mapping[str, str]) -> None:
         name = path.rsplit("/", 1)[-1]
         self.found[f"index {name}"] += 1
-        if name == "_mget" and "vector" in query.get("_source_includes", "vector"):
+        if name == "_mget" and asks_for_vectors(query):
             self.found["index _mget with vectors"] += 1
 
 
-def _units(billed: Mapping[str, Any]) -> float:
-    """Return what a call was billed, its indexes included."""
-    return float(billed["CapacityUnits"])
+def asks_for_vectors(query: Mapping[str, str]) -> bool:
+    """Tell whether a read of entries wants their vectors; one that names no fields wants all."""
+    wanted = query.get("_source_includes", query.get("_source"))
+    if "vector" in query.get("_source_excludes", "") or wanted == "false":
+        return False
+    return wanted is None or "vector" in wanted
 
 
 class Function:

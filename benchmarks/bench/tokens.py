@@ -23,12 +23,14 @@ class BusyIndex(MemoryIndex):
     """Refuses as many writes as it is told to."""
 
     refuses = 0
+    refused = 0
 
     def write(
         self, entries: Sequence[Entry | Tombstone], *, searchable_now: bool
     ) -> dict[EntryId, WriteResult]:
         if self.refuses:
             self.refuses -= 1
+            self.refused += 1
             return {one.entry_id: BUSY for one in entries}
         return super().write(entries, searchable_now=searchable_now)
 
@@ -66,6 +68,11 @@ class Story:
         self._pipeline.tables["articles"].put(self._item)
         self._pipeline.drain()
         return self._pipeline.telemetry.metrics["TokensPaid"] - before
+
+    @property
+    def refused(self) -> int:
+        """Count the writes that the index has refused."""
+        return self._index.refused
 
     @property
     def chunks(self) -> int:

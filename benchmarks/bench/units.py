@@ -20,7 +20,7 @@ from functions.embed.receive import ROUND_DOCUMENTS
 from local.aws_client import REGION, local_arn
 from local.runner.place import RunnerPlace
 from local.runner.queue_source import RECEIVE_LIMIT, queue_record
-from local.stack import CHECKOUT
+from local.stages import CHECKOUT
 
 STREAM_BATCH = 100
 RECEIVE_SECONDS = 2
@@ -71,7 +71,7 @@ def count(site: Site, lane: Lane, documents: int, *, has_events: bool = True) ->
 def _sum(parts: Iterator[Mapping[str, float]]) -> Counter[str]:
     total: Counter[str] = Counter()
     for part in parts:
-        total.update(part)  # type: ignore[arg-type]
+        total.update(part)
     return total
 
 

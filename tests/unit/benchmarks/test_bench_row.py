@@ -17,6 +17,7 @@ def make_row(value: float, limit: float | None = 2.0, *, at_least: bool = False)
         pytest.param(make_row(2.0), True, 1.0, id="at an upper limit"),
         pytest.param(make_row(2.1), False, 1.05, id="above an upper limit"),
         pytest.param(make_row(4.0, at_least=True), True, 0.5, id="above a lower limit"),
+        pytest.param(make_row(2.0, at_least=True), True, 1.0, id="at a lower limit"),
         pytest.param(make_row(1.0, at_least=True), False, 2.0, id="below a lower limit"),
         pytest.param(make_row(0.0, at_least=True), False, float("inf"), id="nothing at all"),
         pytest.param(make_row(0.0, 0.0), True, 0.0, id="none allowed, and none"),

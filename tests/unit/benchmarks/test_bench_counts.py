@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.bench.dollars import Usage, parts, provider, rows
+from benchmarks.bench.metered import asks_for_vectors
 from benchmarks.bench.scale import Mark
 from benchmarks.bench.scale import rows as scale_rows
 from benchmarks.bench.site import per_document
@@ -97,6 +98,22 @@ def test_read_of_a_key_that_does_not_exist_is_a_unit() -> None:
 
     assert counted.read_units == pytest.approx(3)
     assert counted.each("keys") == pytest.approx(3)
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [
+        ({"_source_includes": "deleted,chunks.hash,chunks.vector"}, True),
+        ({"_source_includes": "deleted,chunks.hash"}, False),
+        ({"_source": "content_hash"}, False),
+        ({"_source": "false"}, False),
+        ({"_source_excludes": "chunks.vector"}, False),
+        ({}, True),
+    ],
+)
+def test_read_with_vectors_is_told_apart(query: dict[str, str], asked: bool) -> None:
+    """Cost: vectors are read of entries that exist, and of no other."""
+    assert asks_for_vectors(query) is asked
 
 
 def test_growth_is_seen() -> None:
