@@ -97,6 +97,12 @@ def _on_stack(site: Site, documents: int, live_seconds: float) -> list[Row]:
             f"itself after the warm-up: {warm:.0f} MB",
             note=f"{full:.0f} MB",
         ),
+        Row(
+            "messages and records that failed on the way, and came again",
+            sum(one.failures for one in site.stack.runner.statistics().values()),
+            "",
+            "counted here: they make a freshness of minutes",
+        ),
         *dollars.rows(usages),
     ]
 
