@@ -7,20 +7,16 @@ code is 0 also where a goal is missed.
 
 import argparse
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Sequence
 
 from benchmarks.bench import bare, cold, dollars, fresh, memory, search, speed, tokens, units
 from benchmarks.bench.results import Circumstances, keep
 from benchmarks.bench.row import Row
-from benchmarks.bench.site import PollerCalls, Site
+from benchmarks.bench.site import Site
+from benchmarks.bench.stack import running, say
 from functions.core.lane import Lane
-from local.stack import local_stack
 from ops.demo.provider import Provider
-from ops.stack import local_deployment
 
 # Of the largest load; all together are 5,000.
 DOCUMENTS = 2_000
@@ -38,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given, began = Circumstances.now(), time.monotonic()
     say(given.line(0))
     rows = [*tokens.rows(), *_memory(chosen.documents)]
-    with running(say) as site:
+    with running() as site:
         rows = [*_on_stack(site, chosen.documents, chosen.live_seconds), *rows]
         functions = list(site.stack.spec.functions)
     say("cold starts")
@@ -129,23 +125,6 @@ def _stop_mappings(site: Site) -> None:
     streams = [one.mapping_id for one in spec.stream_mappings]
     for mapping in [*streams, *(one.mapping_id for one in spec.queue_mappings)]:
         site.switch(mapping, enabled=False)
-
-
-@contextmanager
-def running(log: Callable[[str], None]) -> Iterator[Site]:
-    """Run a stack with hashed vectors as large as OpenAI's, and nothing in it."""
-    polls = PollerCalls()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        # OpenSearch runs as a user of its own.
-        folder.chmod(0o755)
-        with local_stack(folder, log=log, vectors="hashed", in_memory=True) as stack:
-            yield Site(folder, stack, local_deployment(stack.endpoint_url), polls, log)
-
-
-def say(text: str) -> None:
-    """Tell how far it is, beside the table."""
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

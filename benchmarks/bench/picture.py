@@ -5,7 +5,7 @@ from html import escape
 
 from benchmarks.bench.row import Row
 
-WIDTH, LEFT, RIGHT, TOP, STEP, BAR = 960, 400, 150, 60, 26, 14
+WIDTH, LEFT, RIGHT, TOP, STEP, BAR = 960, 380, 190, 60, 26, 14
 MOST = 2.0  # of a goal: what uses more ends at the edge
 # Readable on light and on dark pages alike.
 STYLE = """

@@ -8,21 +8,17 @@ that the machine's memory holds all of them.
 import argparse
 import json
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
-from benchmarks.bench.__main__ import say
 from benchmarks.bench.results import Circumstances, keep
 from benchmarks.bench.row import Row
-from benchmarks.bench.site import PollerCalls, Site
+from benchmarks.bench.site import Site
 from benchmarks.bench.speed import warm_up
+from benchmarks.bench.stack import running, say
 from functions.core.lane import Lane
-from local.stack import local_stack
 from local.template.stage import LocalModel
-from ops.stack import local_deployment
 from ops.verification import verify
 
 SIZES = (1_000, 10_000, 30_000, 100_000)
@@ -128,16 +124,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--result", default="results-scale", help="name of the files")
     chosen = parser.parse_args(arguments)
     given, began = Circumstances.now(), time.monotonic()
-    polls = PollerCalls()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        # OpenSearch runs as a user of its own.
-        folder.chmod(0o755)
-        model = LocalModel("text-embedding-3-small", DIMENSIONS)
-        with local_stack(folder, log=say, vectors="hashed", model=model, in_memory=True) as stack:
-            site = Site(folder, stack, local_deployment(stack.endpoint_url), polls, say)
-            warm_up(site)
-            marks = measure(site, chosen.sizes, chosen.stretch)
+    with running(LocalModel("text-embedding-3-small", DIMENSIONS)) as site:
+        warm_up(site)
+        marks = measure(site, chosen.sizes, chosen.stretch)
     seconds = time.monotonic() - began
     kept = [asdict(one) for one in marks]
     for line in keep(chosen.result, rows(marks), given, seconds, marks=kept):
