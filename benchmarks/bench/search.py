@@ -30,7 +30,6 @@ def rows(site: Site, vectors: int) -> list[Row]:
     ]
     ways = search_speed.ways(site.http, given, words)
     times = search_speed.measure(ways, QUERIES, ROUNDS)
-    site.http.call("DELETE", spec.index)
     bare, own = (_p95(times[name]) for name in ("bare k-NN query", "search, knn"))
     size = f"{vectors:,} vectors; 50,000: python -m benchmarks"
     return [
