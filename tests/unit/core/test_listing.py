@@ -29,6 +29,20 @@ def test_rows_beyond_those_that_are_read_count_as_listed() -> None:
     assert [one.document for one in found] == ["a"]
 
 
+def test_row_that_is_due_is_told_as_it_stands() -> None:
+    """R29: the sparse index says pending, and when it was queued."""
+    ledger = MemoryLedger()
+    at_ms = NOW_MS - 5
+    row = make_row(
+        queued_ms=NOW_MS - 9, status=Status.PROCESSING, last_attempt_ms=at_ms, revision=0
+    )
+    ledger.write([row])
+
+    [found] = still_due(ledger, ledger.listed([Group.OPEN]), due_ms=NOW_MS)
+
+    assert (found.status, found.due_ms) == (Status.PROCESSING, at_ms)
+
+
 def test_row_that_is_gone_is_not_due() -> None:
     """R29: the index is a moment behind its rows."""
     ledger = MemoryLedger()

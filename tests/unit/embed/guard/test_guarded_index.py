@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack
+from itertools import cycle
 
 import pytest
 
@@ -26,6 +27,7 @@ class Answering:
 
     def __init__(self, answer: WriteResult) -> None:
         self.answer = answer
+        self.others: WriteResult = answer  # of every second entry
         self.asked = 0
 
     def read(
@@ -46,7 +48,8 @@ class Answering:
         searchable_now: bool,  # noqa: ARG002
     ) -> dict[EntryId, WriteResult]:
         self.asked += 1
-        return {entry.entry_id: self.answer for entry in entries}
+        answers = cycle((self.answer, self.others))
+        return {entry.entry_id: next(answers) for entry in entries}
 
 
 class Worker:
@@ -83,17 +86,39 @@ class Worker:
 
 
 @pytest.mark.parametrize("failure", [AWAY, BUSY], ids=["away", "busy"])
-def test_entries_that_the_index_does_not_take_open_its_breaker(failure: Failure) -> None:
+def test_requests_that_the_index_does_not_take_open_its_breaker(failure: Failure) -> None:
     """R25: each counts; the provider's breaker has nothing to do with it."""
     worker = Worker(failure)
 
-    results = worker.write(10)
+    results = [worker.write(10) for _ in range(10)]
     worker.run.close()
 
-    assert set(results.values()) == {failure}
+    assert all(set(result.values()) == {failure} for result in results)
     assert worker.breaker.state is Circuit.OPEN
     assert worker.control.read("default").provider == Breaker()
     assert worker.telemetry.events[0][1]["part"] == "index"
+
+
+def test_one_request_without_an_answer_stops_no_lane() -> None:
+    """R25 R35: it is one failure, however many entries it has."""
+    worker = Worker(AWAY)
+
+    worker.write(200)
+    worker.run.close()
+
+    assert worker.breaker.state is Circuit.CLOSED
+    assert worker.breaker.failures == 1
+
+
+def test_entries_that_a_busy_index_takes_in_part_count_one_by_one() -> None:
+    """R25: of an answer that is good for some of them."""
+    worker = Worker(BUSY)
+    worker.behind.others = Written.WRITTEN
+
+    worker.write(40)
+    worker.run.close()
+
+    assert (worker.breaker.failures, worker.breaker.successes) == (20, 20)
 
 
 @pytest.mark.parametrize("result", [Written.WRITTEN, Written.CONFLICT, REJECTED])

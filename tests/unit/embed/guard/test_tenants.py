@@ -1,12 +1,13 @@
 """What each tenant may spend: reserved before its pieces are asked for, settled after."""
 
+import time
 from typing import Any
 
 import pytest
 
 from functions.core.budget import Spent
 from functions.core.control import Control
-from functions.core.failure import FailureError, FailureKind
+from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.names import tenant_item
 from functions.embed.guard.tenants import Tenants
 from functions.embed.packing import Piece
@@ -17,10 +18,12 @@ from tests.builders import NOW_MS, make_target
 ITEM = tenant_item("default", "one")
 
 
-def tenants(control: MemoryControl | None = None, **budget: Any) -> Tenants:
+def tenants(
+    control: MemoryControl | None = None, *, now_ms: int = NOW_MS, **budget: Any
+) -> Tenants:
     given = {"tenant_tokens_per_day": 10, **budget}
     target = make_target(budget=given, chunk_tokens=16)
-    return Tenants(target, control or MemoryControl(), MemoryTelemetry(), lambda: NOW_MS)
+    return Tenants(target, control or MemoryControl(), MemoryTelemetry(), lambda: now_ms)
 
 
 def piece(name: str, tokens: int = 4) -> Piece:
@@ -39,6 +42,28 @@ def test_as_many_pieces_are_taken_as_the_day_allows() -> None:
 
     assert [one.hash for one in admitted.pieces] == ["a", "b"]
     assert list(admitted.refused) == ["c"]
+    assert spent(mine) == 8
+
+
+def test_day_may_be_used_up_to_its_last_token() -> None:
+    """R19: the limit itself is allowed."""
+    assert len(tenants().admit({"one": [piece("a"), piece("b", 6)]}).pieces) == 2
+
+
+def test_worker_that_was_slower_asks_for_nothing() -> None:
+    """R19: what another one has counted meanwhile is not exceeded."""
+
+    class Raced(MemoryControl):
+        def read(self, target: str) -> Control:
+            before = super().read(target)
+            self.items[target] = Control(spent=Spent("2023-11-14", 8, "2023-11"))
+            return before
+
+    mine = tenants(Raced())
+    admitted = mine.admit({"one": [piece("a")]})
+
+    assert admitted.pieces == []
+    assert list(admitted.refused) == ["a"]
     assert spent(mine) == 8
 
 
@@ -75,13 +100,22 @@ def test_day_that_is_over_counts_no_more() -> None:
     assert len(mine.admit({"one": [piece("a")]}).pieces) == 1
 
 
-def test_refusal_lasts_until_midnight() -> None:
-    """R19: it is free, and waits no longer than the day."""
-    [failure] = tenants().admit({"one": [piece("a", 11)]}).refused.values()
+def test_refusal_lasts_until_midnight(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R19: it is free, and waits no longer than the day, UTC, wherever the worker is."""
+    mine = tenants(now_ms=NOW_MS + 500)
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        [failure] = mine.admit({"one": [piece("a", 11)]}).refused.values()
+    time.tzset()
 
-    # 22:13:20 UTC.
-    assert failure.kind is FailureKind.TENANT_BUDGET
-    assert failure.retry_after_seconds == 6400
+    # 22:13:20.5 UTC.
+    assert failure == Failure(
+        FailureKind.TENANT_BUDGET,
+        "the 10 tokens a day of its tenant are used up until 2023-11-15 00:00 UTC",
+        6399.5,
+        is_asked=False,
+    )
     assert not failure.kind.spends_attempt
 
 
