@@ -121,6 +121,7 @@ def local_stack(
                 ports=ports,
                 in_memory=in_memory,
                 short_lived=short_lived,
+                maps_files="32x" not in stage.compressions(),
             )
         )
         dynamodb_url, sqs_url = engines.url(DynamoDb), engines.url(ElasticMq)

@@ -40,6 +40,11 @@ class ChosenStage:
             raise ConfigError([Mistake(("stages",), wrong, one_of(self.name, stages or ()))])
         return {**context, "stages": {self.name: stages[self.name]}}
 
+    def compressions(self) -> set[str]:
+        """Return how the targets of a stage without mistakes compress their vectors."""
+        targets = self.read().get("targets", {}).values()
+        return {one["compression"] for one in targets if "compression" in one}
+
     def read(self) -> dict[str, Any]:
         """Return the stage as it is written, free of mistakes; other stages may have some."""
         stages: dict[str, dict[str, Any]] = self.context()["stages"]

@@ -93,6 +93,15 @@ class OpenSearch(Engine):
     name = "OpenSearch"
     artifacts = ARTIFACTS
 
+    def __init__(self, *, maps_files: bool = False) -> None:
+        """Map files into memory only where no vectors are compressed 32x.
+
+        Those, if mapped, are compared by native code, which this distribution lacks: the node ends
+        with the first search. All others are merged far sooner if they are mapped: else each
+        comparison of two vectors is a call to read a file.
+        """
+        self._maps_files = maps_files
+
     def user(self) -> int | None:
         return NOBODY if is_root() else None
 
@@ -102,7 +111,7 @@ class OpenSearch(Engine):
         home = install(files)
         java = replace(java, home=readable_copy(java.home, f"java-{java.version}"))
         folder = own_folder(data)
-        _write_settings(folder, port)
+        _write_settings(folder, port, maps_files=self._maps_files)
         hand_over(folder)
         return (
             *java.command,
@@ -126,7 +135,7 @@ class OpenSearch(Engine):
         return urllib.request.Request(f"{url}/_cluster/health?wait_for_status=yellow&timeout=1s")
 
 
-def _write_settings(folder: Path, port: int) -> None:
+def _write_settings(folder: Path, port: int, *, maps_files: bool) -> None:
     for name in ("config", "data", "tmp"):
         (folder / name).mkdir(exist_ok=True)
     settings = {
@@ -140,9 +149,7 @@ def _write_settings(folder: Path, port: int) -> None:
         "path.logs": str(folder),
         # A full disk of the developer is no reason to turn our indexes read-only.
         "cluster.routing.allocation.disk.threshold_enabled": False,
-        # Vectors compressed 32x that are mapped into memory are compared by native code, which this
-        # distribution lacks: the node ends with the first search.
-        "node.store.allow_mmap": False,
+        "node.store.allow_mmap": maps_files,
         # A delete with an external version would create a missing index, without its mapping.
         "action.auto_create_index": False,
     }

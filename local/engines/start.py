@@ -66,12 +66,13 @@ def start_engines(
     ports: Ports | None = None,
     in_memory: bool = False,
     short_lived: bool = False,
+    maps_files: bool = False,
 ) -> Engines:
     """Start the engines on a folder and return when all are ready.
 
     Their ports are those of the stack, or of the folder. They live no longer than this process. In
     memory, their data is gone when they stop. For a short life, as in tests, they start sooner and
-    run slower.
+    run slower. `maps_files` is for indexes without vectors that are compressed 32x.
     """
     folder = folder.absolute()
     _claim(folder)
@@ -79,11 +80,12 @@ def start_engines(
     try:
         files = fetch_engines(log)
         java = choose_java(short_lived=short_lived)
-        names = [engine.name for engine in ENGINES]
+        engines = (OpenSearch(maps_files=maps_files), *ENGINES[1:])
+        names = [engine.name for engine in engines]
         log(f"starting {', '.join(names[:-1])} and {names[-1]} with Java {java.version}")
         ports = ports or Ports(folder, log)
         running = []
-        for engine in ENGINES:
+        for engine in engines:
             place = place_for(engine.key, folder, in_memory=in_memory)
             port = ports.take(engine.name)
             running.append(launch(engine, files, java, place, processes, port))

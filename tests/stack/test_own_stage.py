@@ -1,5 +1,8 @@
 """A stage of a user's own on the engines: its demo, its table and its order."""
 
+import json
+import urllib.request
+
 from local.stack import LocalStack
 from ops.demo.own_story import OwnStory
 from ops.document_rows import read_row
@@ -28,3 +31,12 @@ def test_demo_of_an_own_stage_shows_every_source_and_target(stack: LocalStack) -
     assert deployment.target("large").provider == "azure"
     row = read_row(deployment, "demo-4|4", source="messages", target="large")
     assert row.task.lane == "sequential"
+
+
+def test_index_maps_its_files_into_memory(stack: LocalStack) -> None:
+    """R82: without that a merge of vectors takes so long that live writes wait for it."""
+    url = f"{stack.opensearch_url}/_nodes/settings?filter_path=nodes.*.settings.node.store"
+    with urllib.request.urlopen(url) as answer:
+        [node] = json.load(answer)["nodes"].values()
+
+    assert node["settings"]["node"]["store"] == {"allow_mmap": "true"}

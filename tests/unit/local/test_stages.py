@@ -8,7 +8,7 @@ import pytest
 
 from infrastructure.config.mistakes import ConfigError
 from infrastructure.config.parser import parse_stages
-from local.stages import STANDARD, ChosenStage
+from local.stages import STANDARD, ChosenStage, with_successor
 from local.template.references import unknown_stream_arn
 from local.template.stage import MINILM, changes_here, existing_tables, local_stage
 from tests.infrastructure.synthesized import CONTEXT
@@ -147,3 +147,11 @@ def test_model_that_replaces_another_is_another_one_here_too(
     found = {name: target.vector_dimensions for name, target in parsed.targets.items()}
     assert found == {"default": 384, "next": dimensions}
     assert parsed.reuses_vectors("next") is (dimensions == 384)
+
+
+def test_compressions_of_a_stage_are_those_of_its_targets(tmp_path: Path) -> None:
+    """R18 R82: with `32x` the local node maps no files into memory."""
+    changed = with_successor(tmp_path / "cdk.json", "next", {"compression": "4x"})
+
+    assert STANDARD.compressions() == set()
+    assert changed.compressions() == {"4x"}
