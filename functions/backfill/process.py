@@ -23,7 +23,7 @@ MAX_WAITING = 2000
 HOLD_SECONDS = 5
 # A page is not begun with less.
 PAGE_SECONDS = 15.0
-# Between the clocks of two runs.
+# Between the clocks of a command and of a run.
 SKEW_MS = 60 * 1000
 # A segment of a running job without news for so long has lost its message.
 SILENT_MS = 10 * 60 * 1000
@@ -118,7 +118,9 @@ class Backfill:
         results = self.owe.send(
             _owed([*chosen, *is_open], page.items, compare.pair),
             compare.pair,
-            since_ms=segment.moved_ms - SKEW_MS,
+            # Not since its last page: of a page that a crash has cut off, items that were inserted
+            # meanwhile push some into the next one.
+            since_ms=job.created_ms - SKEW_MS,
         )
         sent = results[OweResult.OWED] + results[OweResult.AGAIN]
         self.telemetry.count("DocumentsBackfilled", sent)
@@ -134,7 +136,6 @@ class Backfill:
             scanned=len(page.items),
             sent=sent,
             on_their_way=results[OweResult.ON_ITS_WAY],
-            now_ms=self.clock(),
         )
 
     def _finish(self, job: Job) -> None:

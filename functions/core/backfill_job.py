@@ -79,14 +79,13 @@ class Segment:
     scanned: int = 0
     sent: int = 0
     on_their_way: int = 0  # were open already
-    moved_ms: int = 0  # when it last moved, or began
     saved_ms: int = 0
     revision: int = 0  # 0 before the first write; every write compares it
     failures: int = 0  # in a row
     failure: str = ""  # the last one
 
     def advanced(
-        self, last: ItemKey | None, *, scanned: int, sent: int, on_their_way: int, now_ms: int
+        self, last: ItemKey | None, *, scanned: int, sent: int, on_their_way: int
     ) -> "Segment":
         """Move behind a page whose tasks were sent."""
         return replace(
@@ -96,7 +95,6 @@ class Segment:
             scanned=self.scanned + scanned,
             sent=self.sent + sent,
             on_their_way=self.on_their_way + on_their_way,
-            moved_ms=now_ms,
             failures=0,
             failure="",
         )
@@ -108,7 +106,7 @@ class Segment:
     @classmethod
     def first(cls, job: Job, number: int) -> "Segment":
         """Begin a segment of a new job."""
-        return cls(job.id, number, moved_ms=job.created_ms, saved_ms=job.created_ms)
+        return cls(job.id, number, saved_ms=job.created_ms)
 
     @property
     def is_exhausted(self) -> bool:

@@ -58,7 +58,7 @@ def test_job_is_kept_with_all_that_it_says(stores: Stores) -> None:
     assert stores.jobs.read("job-0") == make_job()
     assert stores.jobs.read("another") is None
     segments = stores.jobs.segments(make_job())
-    assert [(one.number, one.after, one.moved_ms) for one in segments] == [
+    assert [(one.number, one.after, one.saved_ms) for one in segments] == [
         (number, None, NOW_MS) for number in range(3)
     ]
 
@@ -76,7 +76,7 @@ def test_segment_is_saved_once_at_each_revision(stores: Stores) -> None:
     stores.jobs.create(make_job())
     first = stores.jobs.segments(make_job())[1]
     key = {"id": {"B": "AAE="}, "at": {"N": "7"}}
-    moved = first.advanced(key, scanned=200, sent=150, on_their_way=3, now_ms=NOW_MS + 7)
+    moved = first.advanced(key, scanned=200, sent=150, on_their_way=3)
 
     saved = stores.jobs.save(moved, now_ms=NOW_MS + 9)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from functions.backfill import process
 from functions.backfill.process import HOLD_SECONDS, MAX_WAITING, PAGE_ITEMS
 from functions.core.backfill_job import MAX_FAILURES, Estimate, Job, JobState, Only
 from functions.core.change import NOWHERE
@@ -123,6 +124,34 @@ def test_killed_anywhere_it_ends_complete_and_pays_once(calls: int) -> None:
     assert sorted(texts(pipeline)) == names
     assert sum(map(len, embedder.requests)) == len(names)
     assert state(pipeline) is JobState.DONE
+
+
+@pytest.mark.parametrize("calls", range(1, 12))
+def test_document_that_new_items_push_out_of_a_cut_page_is_sent(
+    calls: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R43 R31: a page that is read again after a kill ends earlier, and its last rows are there."""
+    monkeypatch.setattr(process, "PAGE_ITEMS", 20)
+    around = KillAfter(calls)
+    pipeline = make_pipeline(around=around)
+    names = fill(pipeline, 50)
+    job = start(pipeline, segments=1)
+    errand = pipeline.errands.take()
+    assert errand is not None
+    around.is_armed = True
+
+    with pytest.raises(KilledError):
+        pipeline.backfill.run(errand, pipeline.seconds_left(60))
+
+    killed_ms = pipeline.clock()
+    pipeline.clock.advance(90)
+    new = [f"new-{place}" for place in range(10)]
+    for name in new:
+        write(pipeline, name, f"text of {name}")
+    pipeline.errands.send(SegmentErrand(job.id, 0))
+    finish(pipeline)
+    assert pipeline.clock() - killed_ms < 3_600_000
+    assert sorted(texts(pipeline)) == [*new, *names]
 
 
 class KillAfter:

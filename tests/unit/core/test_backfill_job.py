@@ -47,17 +47,17 @@ def job(segments: int = 2) -> Job:
 
 def test_segment_begins_with_its_job() -> None:
     """R43: its silence is counted from there."""
-    assert Segment.first(job(), 1) == Segment("job", 1, moved_ms=1000, saved_ms=1000)
+    assert Segment.first(job(), 1) == Segment("job", 1, saved_ms=1000)
 
 
 def test_segment_moves_behind_a_page_and_forgets_its_failures() -> None:
     """R43: counted over all pages; the page without a next one is the last."""
     before = Segment("job", 1, None, scanned=5, sent=3, on_their_way=1, failures=4, failure="x")
 
-    after = before.advanced(KEY, scanned=10, sent=6, on_their_way=2, now_ms=9)
+    after = before.advanced(KEY, scanned=10, sent=6, on_their_way=2)
 
-    assert after == Segment("job", 1, KEY, scanned=15, sent=9, on_their_way=3, moved_ms=9)
-    last = after.advanced(None, scanned=1, sent=1, on_their_way=0, now_ms=12)
+    assert after == Segment("job", 1, KEY, scanned=15, sent=9, on_their_way=3)
+    last = after.advanced(None, scanned=1, sent=1, on_their_way=0)
     assert (last.after, last.is_done, last.scanned) == (None, True, 16)
 
 
