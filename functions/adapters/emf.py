@@ -6,6 +6,7 @@ https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedd
 """
 
 import json
+import sys
 import time
 from collections.abc import Callable
 from functools import wraps
@@ -27,6 +28,11 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def _write_line(line: str) -> None:
+    # In one piece, unlike print: processes of a function share a file on one machine.
+    sys.stdout.write(f"{line}\n")
+
+
 class FunctionMetrics:
     """The metrics of one function, held until the end of a run."""
 
@@ -36,7 +42,7 @@ class FunctionMetrics:
         stage: str = "none",
         *,
         now_ms: Callable[[], int] = _now_ms,
-        write: Callable[[str], None] = print,
+        write: Callable[[str], None] = _write_line,
     ) -> None:
         self.service = service
         self.stage = stage

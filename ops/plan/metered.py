@@ -5,7 +5,6 @@ same lines. What was sent by backfills is in their jobs, also if a run was kille
 write its metrics. Units of DynamoDB are metered by AWS alone.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from functions.adapters.log_times import parsed, time_of
 from ops.measured import Asked, own_metric, points
 from ops.output import UsageError
 from ops.plan.answers import Checked, CheckedFigure, Plan
@@ -105,8 +105,10 @@ def summed(lines: Iterator[str], since: datetime) -> Counter[str]:
     """Sum the metrics of lines in CloudWatch's embedded metric format."""
     sums: Counter[str] = Counter()
     for line in lines:
-        found = json.loads(line)
-        if found["_aws"]["Timestamp"] / 1000 < since.timestamp():
+        found = parsed(line)
+        at = time_of(found)
+        # A run that is killed may leave half a line.
+        if at is None or at < since:
             continue
         for name, service in SERVICES.items():
             if found.get("service") == service:

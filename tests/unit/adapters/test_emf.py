@@ -1,6 +1,7 @@
 """Metrics as CloudWatch reads them from a log: few lines, each within the format's limits."""
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -23,6 +24,19 @@ class Run:
     def flush(self) -> list[dict[str, Any]]:
         self.metrics.flush()
         return [json.loads(line) for line in self.lines]
+
+
+def test_line_is_written_in_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R60: on one machine several processes write into one file."""
+    pieces: list[str] = []
+    monkeypatch.setattr(sys.stdout, "write", pieces.append)
+    metrics = FunctionMetrics("embed")
+    metrics.add("TasksCompleted", 1)
+
+    metrics.flush()
+
+    [line] = pieces
+    assert line.endswith("}\n")
 
 
 def test_counters_add_up_and_distributions_keep_each_value() -> None:

@@ -75,6 +75,7 @@ def test_metrics_are_summed_from_the_lines_that_cloudwatch_reads() -> None:
         line(MADE, "embed", TokensPaid=[10, 20], ChunksPaid=[2]),
         line(MADE, "search", TokensPaid=[5]),
         line(MADE, "enqueue", RecordsReceived=200),
+        '{"_aws": {"Timestamp": 17',  # of a run that was killed
     ]
 
     assert summed(iter(lines), MADE) == Counter({TOKENS: 30, CHUNKS: 2, RECEIVED: 200})
