@@ -52,7 +52,7 @@ def test_what_the_app_made_is_used_and_nothing_is_made_in_its_place(tmp_path: Pa
         alarm_topics={name: sns.Topic(stack, name) for name in ("warning", "critical")},
     )
     template = app.synth().get_stack_by_name("Shop").template
-    shop = Synthesized("shop", tmp_path, template, ())
+    shop = Synthesized("shop", tmp_path, template)
 
     [table] = [name for name in shop.resources("AWS::DynamoDB::Table") if "Products" in name]
     [enqueue] = shop.functions("enqueue").values()

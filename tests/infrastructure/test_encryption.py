@@ -38,7 +38,7 @@ def synthesized(folder: Path, stage: dict[str, Any]) -> Synthesized:
     """Synthesize one stage."""
     context = {**CONTEXT, "stages": {"mine": stage}}
     [stack] = pipeline_app(context, code=PLACEHOLDER, outdir=folder).synth().stacks
-    return Synthesized("mine", folder, stack.template, ())
+    return Synthesized("mine", folder, stack.template)
 
 
 def keys(made: Synthesized, kind: str) -> set[str]:
@@ -89,7 +89,7 @@ def test_key_of_an_own_app_is_taken_as_an_object_and_admits_the_logs(tmp_path: P
         stack, "P", stage="shop", settings=settings, code=assets(PLACEHOLDER),
         encryption_key=kms.Key(stack, "Mine"),
     )  # fmt: skip
-    made = Synthesized("shop", tmp_path, app.synth().stacks[0].template, ())
+    made = Synthesized("shop", tmp_path, app.synth().stacks[0].template)
 
     [name] = [one for one in made.resources("AWS::KMS::Key") if one.startswith("Mine")]
     for kind in PLACES.keys() - {"AWS::OpenSearchService::Domain"}:

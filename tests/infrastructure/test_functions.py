@@ -137,7 +137,7 @@ def test_completion_events_go_to_the_default_bus_or_nowhere(
     stages = {"dev": {**CONTEXT["stages"]["dev"], "completion_events": events}}
     app = pipeline_app({**CONTEXT, "stages": stages}, code=PLACEHOLDER, outdir=tmp_path)
     template = app.synth().get_stack_by_name("embedq-dev").template
-    stage = Synthesized("dev", tmp_path, template, ())
+    stage = Synthesized("dev", tmp_path, template)
 
     buses = {
         folder: variables(function)["EVENT_BUS"]

@@ -28,7 +28,7 @@ def stage(new: dict[str, Any] | None) -> Any:
         changes += [(("targets", "next"), new), ((*ARTICLES, "targets"), ["default", "next"])]
     app = pipeline_app({**CONTEXT, "stages": {"mine": stage_with(*changes)}}, code=PLACEHOLDER)
     [stack] = app.synth().stacks
-    return Synthesized("mine", Path(stack.template_full_path), stack.template, ())
+    return Synthesized("mine", Path(stack.template_full_path), stack.template)
 
 
 @pytest.fixture(scope="module")

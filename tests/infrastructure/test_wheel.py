@@ -71,7 +71,7 @@ def test_app_of_another_person_synthesizes_with_the_wheel_alone(home: Path, tmp_
 
     assert done.returncode == 0, done.stderr
     template: dict[str, Any] = json.loads((tmp_path / "Shop.template.json").read_text())
-    shop = Synthesized("shop", tmp_path, template, ())
+    shop = Synthesized("shop", tmp_path, template)
     [table] = shop.resources("AWS::DynamoDB::GlobalTable")
     [stream] = shop.mappings(next(iter(shop.functions("enqueue"))))
     assert stream["EventSourceArn"] == f"{table}.StreamArn"
