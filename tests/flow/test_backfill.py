@@ -107,16 +107,8 @@ def test_killed_anywhere_it_ends_complete_and_pays_once(calls: int) -> None:
     around = KillAfter(calls)
     pipeline = make_pipeline(embedders={"default": embedder}, around=around)
     names = fill(pipeline, 60)
-    job = start(pipeline, segments=1)
-    errand = pipeline.errands.take()
-    assert errand is not None
-    around.is_armed = True
 
-    with pytest.raises(KilledError):
-        pipeline.backfill.run(errand, pipeline.seconds_left(60))
-
-    killed_ms = pipeline.clock()
-    pipeline.clock.advance(90)
+    job, killed_ms = start_and_kill(pipeline, around)
     pipeline.errands.send(SegmentErrand(job.id, 0))
     finish(pipeline)
     # Not by the sweep, a day later.
@@ -135,16 +127,8 @@ def test_document_that_new_items_push_out_of_a_cut_page_is_sent(
     around = KillAfter(calls)
     pipeline = make_pipeline(around=around)
     names = fill(pipeline, 50)
-    job = start(pipeline, segments=1)
-    errand = pipeline.errands.take()
-    assert errand is not None
-    around.is_armed = True
 
-    with pytest.raises(KilledError):
-        pipeline.backfill.run(errand, pipeline.seconds_left(60))
-
-    killed_ms = pipeline.clock()
-    pipeline.clock.advance(90)
+    job, killed_ms = start_and_kill(pipeline, around)
     new = [f"new-{place}" for place in range(10)]
     for name in new:
         write(pipeline, name, f"text of {name}")
@@ -152,6 +136,19 @@ def test_document_that_new_items_push_out_of_a_cut_page_is_sent(
     finish(pipeline)
     assert pipeline.clock() - killed_ms < 3_600_000
     assert sorted(texts(pipeline)) == [*new, *names]
+
+
+def start_and_kill(pipeline: MemoryPipeline, around: "KillAfter") -> tuple[Job, int]:
+    """Let the first run of a job be killed; return the job, and when that was, 90 seconds ago."""
+    job = start(pipeline, segments=1)
+    errand = pipeline.errands.take()
+    assert errand is not None
+    around.is_armed = True
+    with pytest.raises(KilledError):
+        pipeline.backfill.run(errand, pipeline.seconds_left(60))
+    killed_ms = pipeline.clock()
+    pipeline.clock.advance(90)
+    return job, killed_ms
 
 
 class KillAfter:

@@ -94,7 +94,7 @@ class GuardedIndex:
         return results
 
     def _count(self, results: Sequence[WriteResult]) -> None:
-        """Count the entries, but a request of which every entry failed alike as one.
+        """Count the entries, but once where all ended alike.
 
         A request that is answered too late is one failure of the index, however many entries it
         has: with ten of them it alone would stop every lane for minutes.
