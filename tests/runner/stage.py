@@ -1,9 +1,8 @@
 """A small stack for one test: the sample function, queues and tables of its own, and its notes."""
 
 import json
-import threading
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
@@ -14,20 +13,9 @@ from typing import Any, Self
 from local.runner.place import RunnerPlace
 from local.runner.runner import Runner
 from local.specs import FunctionSpec, QueueMappingSpec, StreamMappingSpec
+from tests.waiting import until
 
 SAMPLES = Path(__file__).with_name("functions_sample")
-LIMIT_SECONDS = 30.0
-STEP_SECONDS = 0.02
-
-
-def wait_until(is_so: Callable[[], bool], what: str, seconds: float = LIMIT_SECONDS) -> None:
-    """Return when it is so; fail with what was waited for when the limit is over."""
-    clock = threading.Event()
-    for _ in range(round(seconds / STEP_SECONDS)):
-        if is_so():
-            return
-        clock.wait(STEP_SECONDS)
-    raise AssertionError(f"not within {seconds:.0f} s: {what}")
 
 
 class Stage:
@@ -196,7 +184,7 @@ class Stage:
 
     def wait_until_empty(self, url: str) -> None:
         """Wait until every message is deleted."""
-        wait_until(lambda: self.left(url) == 0, "the queue is empty")
+        until(lambda: self.left(url) == 0, "the queue is empty")
 
     def notes(self) -> list[dict[str, Any]]:
         """Return what the function noted, one for each run that was not killed."""

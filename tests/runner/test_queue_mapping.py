@@ -5,7 +5,8 @@ from collections import Counter
 import pytest
 
 from local.runner.invocation import Invocation
-from tests.runner.stage import Stage, wait_until
+from tests.runner.stage import Stage
+from tests.waiting import until
 
 
 def test_what_the_function_did_is_deleted(stage: Stage) -> None:
@@ -166,7 +167,7 @@ def test_a_switched_off_mapping_rests_also_after_a_restart(stage: Stage) -> None
 
     runner.set_enabled("queue-mapping", False)
     assert runner.state("queue-mapping") == "Disabling"
-    wait_until(lambda: runner.state("queue-mapping") == "Disabled", "the mapping is disabled")
+    until(lambda: runner.state("queue-mapping") == "Disabled", "the mapping is disabled")
     runner.stop()
     runner = stage.start(stage.function(), [stage.queue_mapping()])
     stage.send(url, {"n": 1})
@@ -185,7 +186,7 @@ def test_a_killed_process_ends_its_batch_as_a_crash(stage: Stage) -> None:
     url = stage.queue(visibility_seconds=4)
     stage.send(url, {"do": "sleep_once", "seconds": 60, "n": 0})
     runner = stage.start(stage.function(timeout_seconds=60), [stage.queue_mapping()])
-    wait_until(lambda: runner.pids("sample") != [], "the function runs")
+    until(lambda: runner.pids("sample") != [], "the function runs")
 
     assert runner.kill_one("sample")
 
@@ -199,7 +200,7 @@ def test_stop_hands_back_what_runs(stage: Stage) -> None:
     url = stage.queue()
     stage.send(url, {"do": "sleep", "seconds": 60})
     runner = stage.start(stage.function(timeout_seconds=60), [stage.queue_mapping()])
-    wait_until(lambda: runner.pids("sample") != [], "the function runs")
+    until(lambda: runner.pids("sample") != [], "the function runs")
 
     runner.stop(grace_seconds=0.2)
 

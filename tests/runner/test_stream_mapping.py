@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from moto.server import ThreadedMotoServer
 
-from tests.runner.stage import Stage, wait_until
+from tests.runner.stage import Stage
+from tests.waiting import until
 
 BUCKET = "failed-changes"
 
@@ -30,7 +31,7 @@ def test_records_come_in_order_and_in_lambdas_shape(stage: Stage) -> None:
     stage.dynamodb.delete_item(TableName=stage.name, Key={"id": {"S": "a"}})
     stage.start(stage.function(), streams=[stage.stream_mapping()])
 
-    wait_until(lambda: sum(map(len, stage.changed())) == 3, "three records")
+    until(lambda: sum(map(len, stage.changed())) == 3, "three records")
 
     insert, modify, remove = [r for note in stage.notes() for r in note["records"]]
     assert [r["eventName"] for r in (insert, modify, remove)] == ["INSERT", "MODIFY", "REMOVE"]
@@ -72,7 +73,7 @@ def test_a_poison_record_ends_alone_in_the_bucket(stage: Stage, s3_url: str, wha
         stage.put(f"{number}", **({"do": what} if number == 5 else {}))
     runner = stage.start(stage.function(), streams=[stage.stream_mapping(bucket=bucket)])
 
-    wait_until(lambda: stage.changed()[-1:] == [["6", "7"]], "the records after the poison")
+    until(lambda: stage.changed()[-1:] == [["6", "7"]], "the records after the poison")
 
     counts = runner.statistics()["stream-mapping"]
     assert counts.discarded == 1
@@ -95,14 +96,14 @@ def test_a_new_runner_goes_on_after_the_checkpoint(stage: Stage) -> None:
     for number in range(5):
         stage.put(f"before-{number}")
     runner = stage.start(stage.function(), streams=[mapping])
-    wait_until(lambda: sum(map(len, stage.changed())) == 5, "five records")
+    until(lambda: sum(map(len, stage.changed())) == 5, "five records")
     runner.stop()
     for number in range(3):
         stage.put(f"after-{number}")
 
     stage.start(stage.function(), streams=[mapping])
 
-    wait_until(lambda: sum(map(len, stage.changed())) == 8, "three more records")
+    until(lambda: sum(map(len, stage.changed())) == 8, "three more records")
     assert [item for ids in stage.changed() for item in ids] == [
         *(f"before-{number}" for number in range(5)),
         *(f"after-{number}" for number in range(3)),
@@ -118,7 +119,7 @@ def test_the_window_gathers_what_is_written_meanwhile(stage: Stage) -> None:
     for number in range(4):
         stage.put(f"{number}")
 
-    wait_until(lambda: stage.changed() == [["0", "1", "2", "3"]], "one full batch")
+    until(lambda: stage.changed() == [["0", "1", "2", "3"]], "one full batch")
 
 
 def test_a_switched_off_stream_rests_and_loses_nothing(stage: Stage) -> None:
@@ -126,13 +127,13 @@ def test_a_switched_off_stream_rests_and_loses_nothing(stage: Stage) -> None:
     stage.table()
     runner = stage.start(stage.function(), streams=[stage.stream_mapping()])
     stage.put("a")
-    wait_until(lambda: stage.changed() == [["a"]], "the first record")
+    until(lambda: stage.changed() == [["a"]], "the first record")
     runner.set_enabled("stream-mapping", False)
-    wait_until(lambda: runner.state("stream-mapping") == "Disabled", "the mapping is disabled")
+    until(lambda: runner.state("stream-mapping") == "Disabled", "the mapping is disabled")
 
     stage.put("b")
 
     assert stage.changed() == [["a"]]
     runner.set_enabled("stream-mapping", True)
-    wait_until(lambda: stage.changed() == [["a"], ["b"]], "the second record")
-    wait_until(lambda: runner.state("stream-mapping") == "Enabled", "the mapping is enabled")
+    until(lambda: stage.changed() == [["a"], ["b"]], "the second record")
+    until(lambda: runner.state("stream-mapping") == "Enabled", "the mapping is enabled")

@@ -1,8 +1,7 @@
 """The documents of a running stack, as an application writes them and an operator sees them."""
 
-import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from functions.adapters.dynamodb_values import to_dynamodb
@@ -14,17 +13,7 @@ from local.provider.faults import Fault
 from ops import searching
 from ops.demo.provider import Provider
 from ops.deployment import Deployment
-
-LIMIT_SECONDS = 90.0
-LOOK_SECONDS = 0.05
-
-
-def until(condition: Callable[[], object], what: str, limit_seconds: float = LIMIT_SECONDS) -> None:
-    """Wait until the condition holds, and fail with what was waited for if it does not."""
-    deadline = time.monotonic() + limit_seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {limit_seconds:.0f} s: {what}"
-        time.sleep(LOOK_SECONDS)
+from tests.waiting import LIMIT_SECONDS, until
 
 
 class Articles:
@@ -77,7 +66,7 @@ class Articles:
                 row.status is status and row.task.version > above for row in rows
             )
 
-        until(arrived, f"{', '.join(names[:3])} {status}", limit_seconds=limit_seconds)
+        until(arrived, f"{', '.join(names[:3])} {status}", seconds=limit_seconds)
         return self.rows(names)
 
     def indexed(self, name: str, body: str, **attributes: Any) -> LedgerRow:

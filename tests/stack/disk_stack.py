@@ -11,8 +11,9 @@ from local import background
 from local.engines.records import Record, read_record
 from local.processes import ProcessId
 from local.stages import CHECKOUT
-from tests.stack.articles import Articles, until
+from tests.stack.articles import Articles
 from tests.stack.own_stage import OWN, articles_only
+from tests.waiting import until
 
 OWNER = "the stack itself"
 START_SECONDS = 300.0

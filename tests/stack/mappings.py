@@ -5,7 +5,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from local.stack import LocalStack
-from tests.stack.articles import Articles, until
+from tests.stack.articles import Articles
+from tests.waiting import until
 
 
 @contextmanager

@@ -10,8 +10,8 @@ from local.stack import LocalStack
 from ops import searching
 from ops.demo.provider import Provider
 from ops.stack import local_deployment
-from tests.stack.articles import until
 from tests.stack.own_stage import OWN
+from tests.waiting import until
 
 TARGET, POISON = "bedrock", "plugh"
 NAMES = ["a brass hinge for a door", "a wheel of a bicycle", f"a {POISON} that is refused"]

@@ -7,7 +7,8 @@ from functions.core.budget import Caps, Cost
 from functions.core.failure import FailureKind
 from functions.core.ledger_row import Group, Status
 from ops.budgets import raise_, show
-from tests.stack.articles import Articles, until
+from tests.stack.articles import Articles
+from tests.waiting import until
 
 LEFT_TOKENS, CHUNK_TOKENS = 1000, 400
 # Some 150 tokens each: not all of them can be paid.

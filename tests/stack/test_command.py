@@ -16,8 +16,9 @@ from ops.searching import find
 from ops.statistics import stats
 from ops.verification import differences
 from tests.builders import make_row
-from tests.stack.articles import Articles, until
+from tests.stack.articles import Articles
 from tests.stack.mappings import disabled
+from tests.waiting import until
 
 NOWHERE = "https://vpc-nowhere.invalid"
 

@@ -7,7 +7,8 @@ from starlette.testclient import TestClient
 from functions.core.ledger_row import Status
 from ops.console.app import Console
 from ops.console.views import PAGES
-from tests.stack.articles import Articles, until
+from tests.stack.articles import Articles
+from tests.waiting import until
 
 ADDRESS = "http://127.0.0.1:8400"
 

@@ -12,7 +12,8 @@ from ops.dead_changes import Moving, SentAgain, purge, redrive, requeue
 from ops.dead_export import export
 from ops.output import UsageError
 from ops.proposal import carry_out
-from tests.stack.articles import Articles, until
+from tests.stack.articles import Articles
+from tests.waiting import until
 
 
 @pytest.fixture

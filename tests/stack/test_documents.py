@@ -3,7 +3,8 @@
 import json
 
 from functions.core.ledger_row import Status
-from tests.stack.articles import Articles, until
+from tests.stack.articles import Articles
+from tests.waiting import until
 
 PARAGRAPHS = [f"Paragraph {n} tells about subject {n * 31}. " * 12 for n in range(8)]
 

@@ -9,8 +9,9 @@ from functions.core.ledger_row import Status
 from local.aws_client import CREDENTIALS
 from local.provider.faults import Fault, FaultKind
 from local.stack import LocalStack
-from tests.stack.articles import Articles, until
+from tests.stack.articles import Articles
 from tests.stack.mappings import disabled
+from tests.waiting import until
 
 AWS = Path(sys.executable).with_name("aws")
 POISON = "xyzzy"

@@ -3,9 +3,10 @@
 from functions.core.ledger_row import Status
 from local.provider.faults import Fault, FaultKind
 from local.stack import LocalStack
-from tests.stack.articles import Articles, until
+from tests.stack.articles import Articles
 from tests.stack.conftest import EMBED_SECONDS
 from tests.stack.mappings import disabled
+from tests.waiting import until
 
 # Embed's timeout, the 30 seconds after which its end is noticed, and time for the work itself.
 NOTICED_SECONDS = EMBED_SECONDS + 30 + 60

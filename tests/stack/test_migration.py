@@ -27,7 +27,7 @@ from ops.migration import migration_of
 from ops.stack import local_deployment
 from ops.verification import differences
 from tests.repo.checkout import ROOT
-from tests.stack.articles import until
+from tests.waiting import until
 
 PAGE = (ROOT / "docs/migration.md").read_text()
 DOCUMENTS = 40
@@ -119,6 +119,8 @@ def test_page_is_carried_out_under_load(migrating: tuple[str, LocalStack], run: 
     assert run(["migrate", "status"])["gate"] is None
     run(["migrate", "finish"], code=2)
     migration = migration_of(deployment, None)
+    dimensions = MODEL.other_dimensions if change == "model" else MODEL.dimensions
+    assert (migration.old.dimensions, migration.new.dimensions) == (MODEL.dimensions, dimensions)
     assert migration.answering() is migration.old
     touched, stable = names[::10], [name for place, name in enumerate(names) if place % 10]
     searches, writes = Searches(deployment, stable), Writes(deployment, 0.5, touched)

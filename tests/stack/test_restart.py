@@ -13,8 +13,8 @@ import pytest
 from functions.core.ledger_row import Status
 from local.provider.faults import Fault, FaultKind
 from ops.verification import differences
-from tests.stack.articles import until
 from tests.stack.disk_stack import OWNER, DiskStack
+from tests.waiting import until
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,8 @@ from functions.adapters.dynamodb_values import from_dynamodb
 from functions.core.ledger_row import Status
 from local.provider.faults import Fault, FaultKind
 from ops.smoke import PREFIX, smoke
-from tests.stack.articles import Articles, until
+from tests.stack.articles import Articles
+from tests.waiting import until
 
 DOWN = Fault(FaultKind.SERVER_ERROR, status=503)
 

@@ -7,7 +7,8 @@ import pytest
 from functions.backfill.compare import Compare
 from functions.core.verification import Kind
 from ops.verification import Differences, verify
-from tests.stack.articles import Articles, until
+from tests.stack.articles import Articles
+from tests.waiting import until
 
 
 @pytest.fixture

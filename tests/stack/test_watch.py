@@ -6,7 +6,8 @@ from local.provider.faults import Fault, FaultKind
 from local.stack import LocalStack
 from local.watch.rules import State
 from local.watch.store import MINUTE_MS, MetricId, Window
-from tests.stack.articles import Articles, until
+from tests.stack.articles import Articles
+from tests.waiting import until
 
 POISON = "plugh"
 

@@ -7,7 +7,6 @@ import json
 import socket
 import struct
 import threading
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +14,7 @@ import pytest
 from local.provider.faults import Fault, FaultKind
 from local.provider.server import ModelServer
 from local.provider.vectors import HashedVectors
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,9 +30,7 @@ def connect(server: ModelServer) -> http.client.HTTPConnection:
 
 
 def wait_for(outcome: str, server: ModelServer) -> None:
-    end = time.monotonic() + 5
-    while server.counts()["statuses"].get(outcome) != 1:
-        assert time.monotonic() < end, f"no request ended with {outcome}"
+    until(lambda: server.counts()["statuses"].get(outcome) == 1, f"a request ended with {outcome}")
 
 
 def assert_ended(threads: set[threading.Thread]) -> None:

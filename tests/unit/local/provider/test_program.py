@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,20 +15,14 @@ import pytest
 
 from local.provider.__main__ import main
 from local.provider.server import ModelServer
+from tests.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[4]
 LIMIT_SECONDS = 20
 COMMAND = [sys.executable, "-m", "local.provider"]
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + LIMIT_SECONDS
-    while not condition():
-        assert time.monotonic() < end, "the condition did not come true in time"
-        time.sleep(0.01)
 
 
 @contextmanager
@@ -55,7 +48,7 @@ def test_program_answers_at_the_port_it_wrote_and_ends_cleanly(
         ) as process,
         killed_at_end(process.pid),
     ):
-        wait_until(port_file.exists)
+        until(port_file.exists, "it says its port")
         url = f"http://127.0.0.1:{int(port_file.read_text())}/v1"
         with openai.OpenAI(base_url=url, api_key="k") as client:
             response = client.embeddings.create(model="m", input="text", dimensions=8)
