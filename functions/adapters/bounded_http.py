@@ -4,6 +4,7 @@ The timeouts of the HTTP library are per read: a byte a second would hold a run 
 """
 
 import ssl
+import sys
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -61,7 +62,9 @@ class BoundedTransport(httpx2.HTTPTransport):
 
     def __del__(self) -> None:
         """Close the kept connection with its last user, as the SDK's own client does."""
-        self.close()
+        # At the end of the process its modules are gone, and the system closes it.
+        if not sys.is_finalizing():
+            self.close()
 
     def bound(self, *, seconds: float, max_bytes: int) -> None:
         """Set the limits of what is sent from now on."""

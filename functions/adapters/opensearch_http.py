@@ -4,6 +4,7 @@ botocore signs and sends, which the runtime has loaded anyway: see docs/decision
 """
 
 from collections.abc import Mapping
+from socket import IPPROTO_TCP, TCP_NODELAY
 from typing import Any, Protocol
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -19,6 +20,8 @@ from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.names import is_service_host
 
 TIMEOUT_SECONDS = 10
+# Without it a body waits until the other side has acknowledged the headers: 40 ms a request.
+SEND_AT_ONCE: list[Any] = [(IPPROTO_TCP, TCP_NODELAY, 1)]
 FORBIDDEN = 403
 
 
@@ -55,7 +58,7 @@ class OpenSearchHttp:
         # names of load balancers, machines and APIs in AWS are given to anyone.
         is_domain = is_service_host(urlsplit(endpoint).hostname or "")
         self._signer = SigV4Auth(credentials, "es", region) if is_domain and credentials else None
-        self._session = URLLib3Session(timeout=TIMEOUT_SECONDS)
+        self._session = URLLib3Session(timeout=TIMEOUT_SECONDS, socket_options=SEND_AT_ONCE)
 
     @classmethod
     def of(cls, session: Session, endpoint: str) -> "OpenSearchHttp":
