@@ -2,13 +2,15 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # One history in four has a budget: about two documents a day, and none of the bulk lane.
 BUDGETED_SEEDS = 4
 TOKENS_PER_DAY = 20
-# One in eight is about a backfill alone.
-BACKFILLED_SEEDS = 8
+# One in eight is about a backfill alone, one about two runs of one message, one about a document
+# that comes back while it is forgotten.
+KINDS = 8
+BACKFILL, OVERLAP, PURGE = 1, 5, 7  # of KINDS
 MIN_STEPS, MAX_STEPS = 5, 60  # of one history
 # In a long history a later write hides what went wrong: two in three are short, with one document
 # and runs that overlap, some of them once or twice only.
@@ -49,6 +51,7 @@ WEIGHTS = {
     "write": 16,
     "deliver": 12,
     "embed": 24,
+    "overtaken_embed": 2,
     "catch_up": 6,
     "overtake": 12,
     "next_message": 6,
@@ -64,9 +67,17 @@ WEIGHTS = {
     "lose_messages": 1,
     "forget_deletes": 3,
     "foreign_key": 1,
-    "expire": 1,
+    "pass_day": 0.5,
+    "pass_month": 0.5,
+    "delete": 1,
+    "overtaken_sweep": 1,
     "backfill": 1,
 }
+# Nothing happens by chance.
+CALM = Rates(WEIGHTS, kill=0, failure=0, interleave=0, throttle=0, delete=0, harmful=0, documents=1)
+# Nothing comes after a run that was overtaken but the stream.
+OVERLAP_ACTIONS = ("write", "deliver", "overtaken_embed")
+PURGE_ACTIONS = ("write", "catch_up", "delete", "catch_up", "pass_day", "overtaken_sweep")
 
 
 @dataclass(frozen=True)
@@ -80,8 +91,12 @@ class History:
 def plan(seed: int) -> History:
     """Choose the rates and the steps of a history; the same seed gives the same ones."""
     chooser = random.Random(seed)
-    if seed % BACKFILLED_SEEDS == 1:
+    if seed % KINDS == BACKFILL:
         return _plan_backfill(chooser)
+    if seed % KINDS == OVERLAP:
+        return _history(chooser, CALM, OVERLAP_ACTIONS)
+    if seed % KINDS == PURGE:
+        return _history(chooser, CALM, PURGE_ACTIONS)
     is_long = seed % LONG_SEEDS == 0
     # Not both often: with ten runs that record nothing, SQS moves any message.
     kill, failure = chooser.choice([(0, 0), (0.02, 0.02), (0.1, 0), (0, 0.05)])
@@ -101,16 +116,16 @@ def plan(seed: int) -> History:
         tokens_per_day=TOKENS_PER_DAY if seed % BUDGETED_SEEDS == 0 else 0,
     )
     bounds = (MIN_STEPS, MAX_STEPS) if is_long else (MIN_SHORT_STEPS, MAX_SHORT_STEPS)
-    actions = choose(chooser, rates, chooser.randint(*bounds))
-    return History(rates, [Step(action, chooser.getrandbits(64)) for action in actions])
+    return _history(chooser, rates, choose(chooser, rates, chooser.randint(*bounds)))
 
 
 def _plan_backfill(chooser: random.Random) -> History:
-    """Let a backfill be killed, and nothing come after it: any other step would heal its fault."""
-    rates = Rates(
-        WEIGHTS, kill=0.01, failure=0, interleave=0, throttle=0, delete=0, harmful=0, documents=1
-    )
-    actions = ("write", "catch_up", "next_message", "backfill")
+    """Let a backfill be killed, and little come after it: most steps would heal its fault."""
+    rates = replace(CALM, kill=0.01, documents=2)
+    return _history(chooser, rates, ("write", "catch_up", "next_message", "backfill", "write"))
+
+
+def _history(chooser: random.Random, rates: Rates, actions: Sequence[str]) -> History:
     return History(rates, [Step(action, chooser.getrandbits(64)) for action in actions])
 
 

@@ -39,7 +39,7 @@ MAX_KILLS = 6  # by chance, in one history; documents have five attempts, and he
 # In one history: after ten, a message that was acknowledged each time is a dead letter of SQS.
 MAX_LOST_ANSWERS = 4
 MAX_HURRIED_RECEIVES = 3
-BACKFILL_LOOKS = 24  # before and after each call of a backfill of few documents
+LOOKS = 24  # before and after each call of a run, with few documents
 MAX_DEPTH = 2  # runs that start between two calls of another run
 MAX_SKEW_MS = 5_000
 STREAM_SECONDS = 24 * 3600
@@ -66,6 +66,8 @@ class World:
         self._depth = 0
         self._skew_ms = 0
         self._looks_left = 0  # until the kill that a backfill meets
+        self._overtaken_in = 0  # looks, until others overtake this run
+        self._overtaking: Sequence[str] = ()  # what they do
         source = SourceSettings(
             name="articles", table="t", key=("id",), text="{body}", priority_attribute="priority"
         )
@@ -92,6 +94,8 @@ class World:
             chance=self._chance,
         )
         self.table = self.pipeline.tables["articles"]
+        # A page that was cut off by a kill may end elsewhere when it is read again.
+        self.table.page_items = 1
         self._texts: dict[str, tuple[str, str]] = {}  # of each document: now, and the one before
         self._sent: list[str] = []  # bodies of tasks that a queue has delivered
         # Runs that overlap are processes of their own.
@@ -179,8 +183,16 @@ class World:
             # Instead of the provider's answer: where it says that no work was done, there was none.
             self.provider.billed -= 0 if failure.may_be_billed else answered
             raise FailureError(failure)
-        is_enough = self.faults["interleaved steps"] >= rates.interleavings
-        if chance > 1 - rates.interleave and self._depth < MAX_DEPTH and not is_enough:
+        if self._depth < MAX_DEPTH:
+            self._come_between(chance)
+
+    def _come_between(self, chance: float) -> None:
+        """Let other steps be taken now, if it is their turn."""
+        self._overtaken_in -= 1
+        if self._overtaken_in == 0:
+            self._nested(self._overtaking)
+        is_enough = self.faults["interleaved steps"] >= self._rates.interleavings
+        if chance > 1 - self._rates.interleave and not is_enough:
             self.faults["interleaved steps"] += 1
             # Most rules are for a run that is overtaken by another one.
             actions = ["overtake"]
@@ -233,6 +245,9 @@ class World:
         if self._random.random() < 0.5:
             self.pipeline.clock.advance(0.001)
 
+    def _delete(self) -> None:
+        self.table.delete({"id": self._random.choice(DOCUMENTS[: self._rates.documents])})
+
     def _deliver(self) -> None:
         with self._run_of_a_function():
             self.pipeline.deliver_new()
@@ -255,6 +270,21 @@ class World:
             queue = self._random.choice(self.pipeline.queues.names)
             with self._run_of_a_function():
                 self.pipeline.run(queue, self._random.randint(1, 10))
+
+    def _overtaken_embed(self) -> None:
+        """Work all there is; at one of the calls another run comes that has the same messages."""
+        self._let_overtake(["write", "next_message"])
+        self._embed_all()
+
+    def _overtaken_sweep(self) -> None:
+        """Look for what is due; at one of the calls the application writes what is forgotten."""
+        self._let_overtake(["write", "catch_up"])
+        with self._run_of_a_function():
+            self.pipeline.sweep("maintenance")
+
+    def _let_overtake(self, actions: Sequence[str]) -> None:
+        self.faults["overtaken run"] += 1
+        self._overtaken_in, self._overtaking = self._random.randint(1, LOOKS), actions
 
     def _catch_up(self) -> None:
         """Let other workers do all there is to do."""
@@ -362,7 +392,7 @@ class World:
             self.pipeline.errands.send(SegmentErrand(job.id, number))
         if self._rates.kill:
             # Anywhere between two of its calls: by chance alone, most would end at the first ones.
-            self._looks_left = self._random.randint(1, BACKFILL_LOOKS)
+            self._looks_left = self._random.randint(1, LOOKS)
         with self._run_of_a_function():
             self.pipeline.run_errands()
 
@@ -382,12 +412,12 @@ class World:
         with self._run_of_a_function():
             self.pipeline.reconcile()
 
-    def _expire(self) -> None:
-        """Let a day pass, or a month: rows expire, queues and streams forget."""
-        if self._random.random() < 0.5:
-            self.faults["a day passed"] += 1
-            self.pipeline.clock.advance(DAY_SECONDS)
-            return
+    def _pass_day(self) -> None:
+        self.faults["a day passed"] += 1
+        self.pipeline.clock.advance(DAY_SECONDS)
+
+    def _pass_month(self) -> None:
+        """Let rows expire, and queues and streams forget."""
         self.faults["a month passed"] += 1
         self.pipeline.deliver_new()
         self.pipeline.clock.advance(MONTH_SECONDS)

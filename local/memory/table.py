@@ -29,6 +29,7 @@ class MemoryTable:
         self._types: dict[str, set[str]] | None = None  # of the key, known by the first item
         self.items: dict[tuple[str, ...], dict[str, Any]] = {}
         self.stream: list[dict[str, Any]] = []
+        self.page_items = 1000  # of a scan, at most; DynamoDB ends a page after 1 MB
 
     def put(self, item: Mapping[str, Any]) -> None:
         """Write an item; the same item again leaves no record, as in DynamoDB."""
@@ -124,6 +125,7 @@ class MemoryTables:
         most: int,
     ) -> ScannedPage:
         """Return the items after a key in the order of their ids, each in one segment."""
+        most = min(most, self._tables[source.name].page_items)
         found = sorted(self._all(source).values(), key=lambda one: one.document_id)
         mine = [one for one in found if crc32(one.document_id.encode()) % segments == segment]
         if after is not None:
