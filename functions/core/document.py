@@ -66,7 +66,7 @@ def read_document(item: Mapping[str, Any], source: SourceSettings) -> Document |
 
 def tenant_of(item: Mapping[str, Any], source: SourceSettings) -> str:
     """Return the message group of an item's tenant; empty where it names none."""
-    tenant = item.get(source.tenant_attribute or "")
+    tenant = item.get(source.tenant_attribute) if source.tenant_attribute else None
     return tenant_group(str(tenant)) if isinstance(tenant, str | int | Decimal) else ""
 
 

@@ -4,4 +4,5 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # A function builds the models that it reads, not all that it imports.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)

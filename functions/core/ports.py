@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NewType, Protocol
+from typing import TYPE_CHECKING, Any, NewType, Protocol
 
 from functions.core.announcement import EventDetail
 from functions.core.breaker import Breaker
@@ -13,9 +13,11 @@ from functions.core.failure import Failure, FailureError, FailureKind, Part
 from functions.core.identity import EntryId, ItemKey, RowKey
 from functions.core.lane import Lane
 from functions.core.ledger_row import Group, LedgerRow, Status
-from functions.core.search import Question, ServedIndex
 from functions.core.settings import SourceSettings
 from functions.core.task import Task
+
+if TYPE_CHECKING:
+    from functions.core.search import Question, ServedIndex
 
 Clock = Callable[[], int]  # milliseconds since the epoch
 Cursor = NewType("Cursor", str)  # a place in the sparse index, understood by its ledger alone
@@ -213,10 +215,10 @@ class HybridMissingError(Exception):
 
 
 class SearchIndex(Protocol):
-    def behind(self, alias: str) -> ServedIndex:
+    def behind(self, alias: str) -> "ServedIndex":
         """Return the index behind a read alias, and what its vectors are."""
 
-    def ask(self, index: str, question: Question) -> list[Hit]:
+    def ask(self, index: str, question: "Question") -> list[Hit]:
         """Return the best documents of an index, best first; raise HybridMissingError."""
 
 

@@ -25,7 +25,7 @@ Condition_ = Annotated[str, StringConstraints(max_length=1000)]
 class SearchRequest(Frozen):
     """A question of an application, as JSON."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True)
 
     query: Words
     target: str | None = None  # needed where a stage has several

@@ -238,7 +238,7 @@ def unnamed_target(targets: Mapping[str, TargetSettings]) -> TargetSettings | No
 class Environment(Frozen):
     """Read from environment variables named like the fields, in upper case."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(extra="ignore")
 
     @classmethod
     def from_environment(cls, variables: Mapping[str, str] | None = None) -> Self:

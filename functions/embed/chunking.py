@@ -131,9 +131,9 @@ def _order(unit: _Unit) -> tuple[int, int]:
 
 
 def _units(text: str, max_tokens: int, depth: int = 0) -> Iterator[_Unit]:
-    """Cut at the first separator, and what is too long at the next; lose nothing."""
+    """Cut a text that does not fit at the first separator, and what is too long at the next."""
     for part in _parts(text, depth):
-        if _fits(part, max_tokens):
+        if len(part) < len(text) and _fits(part, max_tokens):
             yield _Unit(part, depth)
             continue
         if depth < len(SEPARATORS):

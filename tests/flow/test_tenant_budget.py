@@ -1,5 +1,6 @@
 """Stories of tenants that share a target: what one uses up is not taken from the others."""
 
+from functions.core.budget import Caps, Cost, Spent
 from functions.core.failure import FailureKind
 from functions.core.lane import Lane
 from functions.core.ledger_row import Group, LedgerRow, Status
@@ -81,6 +82,36 @@ def test_document_larger_than_a_tenants_day_is_paid_over_several() -> None:
 
     assert row(pipeline, "long").status is Status.COMPLETED
     assert len(paid_texts(embedder)) == len(set(paid_texts(embedder)))
+
+
+def test_each_of_several_tenants_above_their_budgets_is_told() -> None:
+    """R19: in one batch, and what was not bought is not counted as reused."""
+    pipeline, embedder = make()
+    for name in ("loud", "louder"):
+        write(pipeline, name, f"a text of {name}", customer=name)
+        pipeline.control.reserve(
+            tenant_item("default", name), Spent(), Cost(CAP), Caps(), now_ms=pipeline.clock()
+        )
+
+    run(pipeline)
+
+    assert {one.task.tenant for one in waiting(pipeline)} == {"loud", "louder"}
+    assert {one.errors[-1].kind for one in waiting(pipeline)} == {FailureKind.TENANT_BUDGET}
+    assert embedder.requests == []
+    assert pipeline.telemetry.metrics["ChunksReused"] == 0
+
+
+def test_tenant_is_that_of_the_item_that_is_read() -> None:
+    """R19 R35: the item may have got another one since its task was sent."""
+    pipeline, _ = make()
+    write(pipeline, "a", "a text", customer="before")
+    pipeline.deliver_new()
+    write(pipeline, "a", "a text", customer="after")
+    while pipeline.run_all():
+        pass
+
+    assert row(pipeline, "a").task.tenant == "after"
+    assert (spent(pipeline, "before"), spent(pipeline, "after") > 0) == (0, True)
 
 
 def test_documents_without_a_tenant_have_no_limit_of_their_own() -> None:

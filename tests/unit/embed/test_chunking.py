@@ -339,3 +339,14 @@ def test_sentences_without_white_space_between_them_are_cut_apart() -> None:
 
     assert len(chunks) > 5
     assert all(chunk[-1] in "。」" and chunk[0] != "」" for chunk in chunks)
+
+
+@pytest.mark.parametrize(("space", "joined"), [("  ", True), ("   ", False)])
+def test_neighbours_are_joined_up_to_four_bytes_a_token(space: str, joined: bool) -> None:
+    """R35: so many an ordinary text has."""
+    neighbours = f"Information about the tortoise.  It tells of a hare who slept.{space}"
+    assert len(neighbours) == (64 if joined else 65)
+
+    chunks = split(f"{neighbours}We do as we may, so it is as it was on a day. ", max_tokens=16)
+
+    assert (chunks[0] == neighbours.strip()) is joined

@@ -44,6 +44,16 @@ def fields(steps: Steps, event: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.parametrize(("paid", "logged"), [(42, 42), (0, None)])
+def test_tokens_that_were_paid_are_logged(paid: int, logged: int | None) -> None:
+    """R27 R63: what cost nothing says nothing of it."""
+    steps = Steps()
+
+    close(steps, job(steps), Indexed("hash", 3, tokens=paid))
+
+    assert fields(steps, "task_completed").get("tokens") == logged
+
+
 @pytest.mark.parametrize(
     ("ending", "status", "event", "metric"),
     [
