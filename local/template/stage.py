@@ -12,7 +12,6 @@ from local.template.references import unknown_stream_arn
 # instead, so that one synthesis serves all starts: https://www.rfc-editor.org/rfc/rfc2606
 INDEX_PLACEHOLDER = "https://index.invalid"
 MODELS_PLACEHOLDER = "https://models.invalid"
-MODEL_TOKENS = 200
 # Of a stage: what is about AWS alone.
 ELSEWHERE = {
     "vpc": "network: left out here, the functions are processes of this machine",
@@ -30,9 +29,10 @@ class LocalModel:
     dimensions: int = 384
     # Of a model that replaces another one: MiniLM has zeros at the end then.
     other_dimensions: int = 512
+    most_tokens: int | None = None  # it reads no more of a text; None: it reads all
 
 
-MINILM = LocalModel()
+MINILM = LocalModel(most_tokens=200)
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,10 @@ def changes_here(stage: Mapping[str, Any], model: LocalModel) -> Iterator[str]:
             if provider == "bedrock"
             else f"{here.dimensions} dimensions"
         )
+        chunks = f", at most {model.most_tokens} tokens a chunk" if model.most_tokens else ""
         yield (
             f"target {name}: {provider} {target['model']} is {model.name} here, on this machine:"
-            f" {length}, at most {MODEL_TOKENS} tokens a chunk, no key"
+            f" {length}{chunks}, no key"
         )
     if "endpoint" in stage["opensearch"]:
         yield f"index: OpenSearch on this machine, not {stage['opensearch']['endpoint']}"
@@ -146,11 +147,16 @@ def _local_target(target: Mapping[str, Any], model: LocalModel) -> dict[str, Any
     return {
         **{key: value for key, value in target.items() if key not in PROVIDERS_OWN},
         **_stand_in(target, model),
-        # The model reads no more of a text than this.
-        "chunk_tokens": min(target.get("chunk_tokens", MODEL_TOKENS), MODEL_TOKENS),
+        **_chunks(target, model),
         # One node has no place for a copy.
         "replicas": 0,
     }
+
+
+def _chunks(target: Mapping[str, Any], model: LocalModel) -> dict[str, Any]:
+    if model.most_tokens is None:
+        return {}
+    return {"chunk_tokens": min(target.get("chunk_tokens", model.most_tokens), model.most_tokens)}
 
 
 def _stand_in(target: Mapping[str, Any], model: LocalModel) -> dict[str, Any]:

@@ -1,9 +1,11 @@
 """A stage and infrastructure/ -> its template for this machine, synthesized once per change."""
 
 import hashlib
+import json
 import subprocess
 import sys
 from collections.abc import Iterable
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
@@ -43,7 +45,7 @@ def _synthesize(stage: ChosenStage, model: LocalModel, path: Path) -> None:
     # A process of its own: the CDK's node and memory go with it.
     command = [sys.executable, "-m", "local.template.synthesize", str(stage.file), stage.name]
     done = subprocess.run(
-        [*command, model.name, str(model.dimensions), str(path)],
+        [*command, json.dumps(asdict(model)), str(path)],
         cwd=CHECKOUT,
         capture_output=True,
         text=True,

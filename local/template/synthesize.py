@@ -25,10 +25,11 @@ def synthesize(stage: ChosenStage, *, model: LocalModel) -> str:
     return json.dumps(template)
 
 
-def main(file: str, name: str, model: str, dimensions: str, out: str) -> int:
+def main(file: str, name: str, model: str, out: str) -> int:
     """Write the template, whole or not at all."""
     try:
-        text = synthesize(ChosenStage(Path(file), name), model=LocalModel(model, int(dimensions)))
+        stand_in = LocalModel(**json.loads(model))
+        text = synthesize(ChosenStage(Path(file), name), model=stand_in)
     except ConfigError as error:
         sys.stderr.write(f"{error}\n")
         return 1
