@@ -1,4 +1,4 @@
-"""Where a run leaves its figures: what it ran on, a file for programs, a table and a picture."""
+"""Where a run leaves its figures: what it ran on, a file for programs, a page and a picture."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.bench.picture import draw
-from benchmarks.bench.row import Row, table
+from benchmarks.bench.row import Row, markdown, table
 
 FOLDER = Path(__file__).resolve().parents[1]
 
@@ -57,7 +57,7 @@ def _commit() -> str:
 def keep(
     name: str, rows: Sequence[Row], given: Circumstances, seconds: float, **more: Any
 ) -> list[str]:
-    """Write NAME.json and NAME.svg; return the lines for people."""
+    """Write NAME.json, NAME.md and NAME.svg; return the lines for people."""
     line = given.line(seconds)
     record = {
         "date": given.date,
@@ -72,4 +72,6 @@ def keep(
     (FOLDER / f"{name}.svg").write_text(draw(rows, line))
     missed = [row for row in rows if row.is_met is False]
     with_goal = [row for row in rows if row.is_met is not None]
-    return [*table(rows), "", line, f"{len(with_goal) - len(missed)} of {len(with_goal)} goals met"]
+    end = ["", line, "", f"{len(with_goal) - len(missed)} of {len(with_goal)} goals met"]
+    (FOLDER / f"{name}.md").write_text("\n".join([*markdown(rows), *end, ""]))
+    return [*table(rows), *end]

@@ -72,11 +72,20 @@ def table(rows: Iterable[Row]) -> Iterator[str]:
     yield _line(HEADER)
     yield GAP.join("-" * width for width in WIDTHS)
     for row in rows:
-        met = {True: "yes", False: "NO", None: ""}[row.is_met]
-        cells = (row.question, row.figure, row.against, row.goal, met)
-        columns = [wrap(cell, width) for cell, width in zip(cells, WIDTHS, strict=True)]
+        columns = [wrap(cell, width) for cell, width in zip(_cells(row), WIDTHS, strict=True)]
         for place in range(max(map(len, columns))):
             yield _line([one[place] if place < len(one) else "" for one in columns])
+
+
+def markdown(rows: Iterable[Row]) -> Iterator[str]:
+    """Write the rows as a table of a page."""
+    for cells in (HEADER, ["---"] * len(HEADER), *map(_cells, rows)):
+        yield f"| {' | '.join(cells)} |"
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    met = {True: "yes", False: "NO", None: ""}[row.is_met]
+    return row.question, row.figure, row.against, row.goal, met
 
 
 def _line(cells: Sequence[str]) -> str:
