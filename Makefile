@@ -5,6 +5,8 @@ PY := .venv/bin/python
 CDK := $(PY) -m scripts.cdk
 ARGS ?=
 SEEDS ?= 1000
+# Images of containers set it: each of the many processes would compile every module for itself.
+unexport PYTHONDONTWRITEBYTECODE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile

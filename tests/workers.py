@@ -13,7 +13,6 @@ GROUPS = {
     "tests/stack/test_migration.py": "stacks with a second target",
     "tests/stack/test_restart.py": "stacks of their own",
     "tests/stack/test_storm.py": "stacks of their own",
-    "tests/stack/test_bedrock.py": "stacks of their own",
     "tests/stack/": "one stack for all",
     "tests/infrastructure/test_deploy": "one deployment",
 }

@@ -14,7 +14,7 @@ from functions.core.identity import is_unicode, tenant_group
 from functions.core.settings import MetadataType, SourceSettings, TargetSettings
 
 # Raise it when the hash or the chunker changes its meaning: every document is then indexed again.
-HASH_SCHEME = "4"
+HASH_SCHEME = "5"
 
 
 @dataclass(frozen=True)

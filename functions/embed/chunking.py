@@ -6,6 +6,7 @@ edited paragraph is paid alone.
 
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import accumulate, pairwise
@@ -35,6 +36,11 @@ BLOCK_CHARACTERS_PER_TOKEN = 16
 SHORT_BYTES = 32
 # So long that no text of that many bytes fits.
 LONG_BYTES_PER_TOKEN = 32
+# A unit that was there fewer units ago is repeated.
+REPEAT_UNITS = 256
+# Joining measures a text about four times over. One that is made to need more keeps smaller
+# chunks, instead of taking minutes.
+MOST_MEASURED = 16
 # All share the vocabulary, and one more is made in microseconds: it is only that guesses have many
 # sizes.
 MOST_SPLITTERS = 64
@@ -110,11 +116,16 @@ def _join(units: Sequence[_Unit], max_tokens: int, max_bytes: int) -> Iterator[s
     # Of the chunk that ends, or begins, with a unit: its other end.
     first, last = list(range(len(units))), list(range(len(units)))
     sizes = [0, *accumulate(_size(unit.text) for unit in units)]
-    for place in sorted(range(len(units) - 1), key=lambda place: _order(units[place])):
+    may_measure = MOST_MEASURED * sizes[-1]
+    order = list(_order(units))
+    for place in sorted(range(len(units) - 1), key=order.__getitem__):
         start, end = first[place], last[place + 1]
-        if sizes[end + 1] - sizes[start] <= max_bytes and _fits(
-            _text(units, start, end), max_tokens
-        ):
+        size = sizes[end + 1] - sizes[start]
+        is_measured = size > max_tokens
+        if size > max_bytes or (is_measured and may_measure < 0):
+            continue
+        may_measure -= size if is_measured else 0
+        if _fits(_text(units, start, end), max_tokens):
             first[end], last[start] = start, end
     start = 0
     while start < len(units):
@@ -126,8 +137,22 @@ def _text(units: Sequence[_Unit], first: int, last: int) -> str:
     return "".join(unit.text for unit in units[first : last + 1])
 
 
-def _order(unit: _Unit) -> tuple[int, int]:
-    return -unit.depth, zlib.crc32(unit.text.strip().encode())
+def _order(units: Sequence[_Unit]) -> Iterator[tuple[int, int, int]]:
+    """Tell for each unit when it is joined to the next one.
+
+    Units that come again and again are joined to pairs, these to fours, and so on: if their chunk
+    grew by one at a time, all of it would be measured each time.
+    """
+    seen: dict[tuple[int, int], int] = {}
+    counts: Counter[tuple[int, int]] = Counter()
+    for place, unit in enumerate(units):
+        key = (-unit.depth, zlib.crc32(unit.text.strip().encode()))
+        if place - seen.get(key, -REPEAT_UNITS) >= REPEAT_UNITS:
+            # A new one: what was repeated before it decides nothing behind it.
+            counts.clear()
+        seen[key] = place
+        counts[key] += 1
+        yield (*key, counts[key] & -counts[key])
 
 
 def _units(text: str, max_tokens: int, depth: int = 0) -> Iterator[_Unit]:

@@ -24,8 +24,9 @@ Invoke = Callable[[bytes], Invocation]
 # How long a mapping may wait before it checks its switch.
 SWITCH_SECONDS = 0.2
 # AWS polls for up to 20 s. A poll that is abandoned spends a receive, so a mapping that is stopped
-# or disabled waits for its end; hence a short one.
+# or disabled waits for its end; hence short ones, and a little longer ones where nothing comes.
 POLL_SECONDS = 1
+LONGEST_POLL_SECONDS = 4
 WINDOW_STEP_SECONDS = 0.1
 
 
@@ -112,6 +113,7 @@ class Source(ABC):
         self._batch_size = spec.batch_size
         self._window_seconds = spec.window_seconds
         self._wiring = wiring
+        self._poll_seconds = POLL_SECONDS
 
     @abstractmethod
     def read(self, count: int, wait_seconds: int) -> list[Record]:
@@ -122,7 +124,9 @@ class Source(ABC):
 
     def collect(self) -> list[Record]:
         """Return a batch: full, or what one read or the window brought; empty if nothing came."""
-        batch = self.read(self._batch_size, POLL_SECONDS)
+        batch = self.read(self._batch_size, self._poll_seconds)
+        longer = min(2 * self._poll_seconds, LONGEST_POLL_SECONDS)
+        self._poll_seconds = POLL_SECONDS if batch else longer
         end = time.monotonic() + self._window_seconds
         size = sum(map(size_of, batch))
         while batch and self._may_wait(len(batch), size):

@@ -95,6 +95,9 @@ def _lambda_environment(function: FunctionSpec, place: RunnerPlace) -> Mapping[s
         **CREDENTIALS,
         "AWS_SESSION_TOKEN": KEY,
         "AWS_ENDPOINT_URL": place.aws_url,
+        # To the engines directly: the endpoint would only pass these requests on.
+        "AWS_ENDPOINT_URL_DYNAMODB": place.dynamodb_url,
+        "AWS_ENDPOINT_URL_SQS": place.sqs_url,
         # Neither the user's own AWS settings nor a cloud machine's may reach a function.
         "AWS_CONFIG_FILE": "/dev/null",
         "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",

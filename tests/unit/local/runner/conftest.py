@@ -14,13 +14,14 @@ from local.specs import FunctionSpec, ScheduleSpec
 
 SAMPLES = Path(__file__).parents[3] / "runner" / "functions_sample"
 NOWHERE = "http://127.0.0.1:1"
+NO_DYNAMODB, NO_SQS = "http://127.0.0.1:2", "http://127.0.0.1:3"
 
 StartFunction = Callable[..., Runner]
 
 
 def sample_place(folder: Path, code_root: Path | None = SAMPLES) -> RunnerPlace:
     """Return a place without engines."""
-    return RunnerPlace(folder, NOWHERE, NOWHERE, NOWHERE, code_root=code_root)
+    return RunnerPlace(folder, NO_SQS, NO_DYNAMODB, NOWHERE, code_root=code_root)
 
 
 def sample_function(

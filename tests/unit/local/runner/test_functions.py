@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from local.processes import ProcessId, wait_for
-from tests.unit.local.runner.conftest import StartFunction, call
+from tests.unit.local.runner.conftest import NO_DYNAMODB, NO_SQS, NOWHERE, StartFunction, call
 
 LIMIT_SECONDS = 20.0
 
@@ -49,7 +49,12 @@ def test_the_environment_is_the_functions_and_lambdas(start_function: StartFunct
     assert "HOME" not in environment
     assert environment["OWN"] == "value"
     assert environment["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"] == "256"
-    assert environment["AWS_ENDPOINT_URL"] == "http://127.0.0.1:1"
+    addresses = {name: url for name, url in environment.items() if "ENDPOINT_URL" in name}
+    assert addresses == {
+        "AWS_ENDPOINT_URL": NOWHERE,
+        "AWS_ENDPOINT_URL_DYNAMODB": NO_DYNAMODB,
+        "AWS_ENDPOINT_URL_SQS": NO_SQS,
+    }
     assert environment["LAMBDA_TASK_ROOT"].endswith("sample")
 
 

@@ -29,6 +29,7 @@ class FakeQueue:
         self.waiting = list(enumerate(bodies))
         self.deleted: list[str] = []
         self.refusals = refusals
+        self.waits: list[int] = []
 
     def get_queue_url(self, **_: Any) -> Mapping[str, str]:
         return {"QueueUrl": "url"}
@@ -37,6 +38,7 @@ class FakeQueue:
         if self.refusals:
             self.refusals -= 1
             raise EndpointConnectionError(endpoint_url=NOWHERE)
+        self.waits.append(asked["WaitTimeSeconds"])
         count = asked["MaxNumberOfMessages"]
         got, self.waiting = self.waiting[:count], self.waiting[count:]
         return {
@@ -127,3 +129,17 @@ def test_an_engine_that_was_away_is_polled_again(poll: Poll) -> None:
     polling.mapping.start()
 
     assert wait_for(lambda: queue.deleted == ["0"], LIMIT_SECONDS)
+
+
+def test_a_queue_without_messages_is_polled_more_rarely(poll: Poll) -> None:
+    """R82: an idle stack costs little; its first message makes the polls short again."""
+    queue = FakeQueue([])
+    polling = poll(queue, "standard")
+
+    polling.mapping.start()
+
+    assert wait_for(lambda: len(queue.waits) >= 4, LIMIT_SECONDS)
+    assert queue.waits[:4] == [1, 2, 4, 4]
+    queue.waiting.append((0, "a"))
+    assert wait_for(lambda: queue.deleted == ["0"], LIMIT_SECONDS)
+    assert wait_for(lambda: 1 in queue.waits[4:], LIMIT_SECONDS)
