@@ -14,7 +14,7 @@ GROUPS = {
     "tests/stack/test_restart.py": "stacks of their own",
     "tests/stack/test_storm.py": "stacks of their own",
     "tests/stack/": "one stack for all",
-    "tests/infrastructure/test_deploy": "one deployment",
+    "tests/infrastructure/": "one synthesis for all",
 }
 LONGEST_FIRST = tuple(dict.fromkeys(["one stack for all", *GROUPS.values()]))
 # Each of these takes seconds and shares nothing.

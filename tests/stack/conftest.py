@@ -16,8 +16,8 @@ from local.stack import LocalStack, local_stack
 from tests.stack.articles import Articles
 from tests.stack.own_stage import CALM_BREAKER, OWN, articles_only
 
-# Half of what is deployed.
-EMBED_SECONDS = 60
+# A third of what is deployed: a killed run is noticed half a minute after it.
+EMBED_SECONDS = 40
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
