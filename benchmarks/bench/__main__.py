@@ -19,7 +19,7 @@ from benchmarks.bench.stack import running, say
 from functions.core.lane import Lane
 from ops.demo.provider import Provider
 
-# Of the largest load; all together are 5,000.
+# Of the largest load; all together are about 5,000.
 DOCUMENTS = 2_000
 LIVE_SECONDS = 15.0
 LEAST_VECTORS = 1_000  # so that ten documents pass a filter

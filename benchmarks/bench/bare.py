@@ -29,6 +29,8 @@ from functions.core.failure import FailureError
 from functions.core.lane import Lane
 from functions.index_setup.ensure import IndexSpec, ensure_index
 from local.aws_client import local_session
+from local.engines.dynamodb import DynamoDb
+from local.engines.elasticmq import ElasticMq
 
 NAME = "bare"
 TOGETHER = 100  # documents of a request, of a bulk body and of a read
@@ -41,8 +43,8 @@ WARM_DOCUMENTS = 100
 class Place:
     """Where the program finds what it calls."""
 
-    aws: str  # the endpoint that functions use
-    dynamodb: str  # the engine behind it
+    dynamodb: str  # the engine itself, as functions ask it
+    sqs: str
     provider: str
     index: str
     queue: str
@@ -57,7 +59,6 @@ class Bare:
 
     loop_per_second: float  # no writes but those to the index
     writing_per_second: float  # and two conditional writes a document, as a function makes them
-    writing_engine_per_second: float  # the same, without the endpoint before the engine
     embed_ms: float  # CPU of a document: 2 writes, 2 reads in batches, bulk body
     embed_all_ms: float  # and the request to the provider
     enqueue_ms: float  # CPU of a document: a write, and its share of a batch to the queue
@@ -79,8 +80,8 @@ def measure(site: Site, documents: int) -> Bare:
     spec = IndexSpec(NAME, target.model, target.dimensions, {})
     ensure_index(spec, OpenSearchAdmin(site.http))
     place = Place(
-        aws=site.stack.endpoint_url,
-        dynamodb=site.dynamodb_url,
+        dynamodb=site.engine_url(DynamoDb),
+        sqs=site.engine_url(ElasticMq),
         provider=f"{target.base_url}/embeddings",
         index=f"{site.stack.opensearch_url}/{NAME}/_bulk",
         queue=queue,
@@ -106,9 +107,10 @@ class Program:
         self._place = place
         self._http = urllib3.PoolManager()
         session = local_session()
-        self._sqs: Any = session.client("sqs", endpoint_url=place.aws, config=CLIENT_CONFIG)
-        self._aws: Any = session.client("dynamodb", endpoint_url=place.aws, config=CLIENT_CONFIG)
-        self._engine = session.client("dynamodb", endpoint_url=place.dynamodb, config=CLIENT_CONFIG)
+        self._sqs: Any = session.client("sqs", endpoint_url=place.sqs, config=CLIENT_CONFIG)
+        self._dynamodb: Any = session.client(
+            "dynamodb", endpoint_url=place.dynamodb, config=CLIENT_CONFIG
+        )
         self._round = 0
 
     def figures(self) -> Bare:
@@ -116,8 +118,7 @@ class Program:
         number = self._place.documents
         parts: list[Callable[[Sequence[str]], None]] = [
             self._loop,
-            lambda names: self._loop(names, self._aws),
-            lambda names: self._loop(names, self._engine),
+            lambda names: self._loop(names, self._dynamodb),
         ]
         for part in parts:
             part(self._names(WARM_DOCUMENTS))
@@ -128,9 +129,7 @@ class Program:
         sends = _cpu_ms(self._enqueue_calls, self._names(number))
         few = list(self._texts(self._names(SQS_BATCH)))
         times = sorted(_seconds(self._embed, few) for _ in range(9))
-        return Bare(
-            rates[0], rates[1], rates[2], calls, calls + asks, sends, times[len(times) // 2]
-        )
+        return Bare(rates[0], rates[1], calls, calls + asks, sends, times[len(times) // 2])
 
     def _names(self, number: int) -> list[str]:
         self._round += 1
@@ -160,18 +159,18 @@ class Program:
             keys = [{"row_key": {"S": name}} for name in part]
             for _ in ("row", "item"):
                 wanted = {NAME: {"Keys": keys, "ConsistentRead": True}}
-                self._aws.batch_get_item(RequestItems=wanted)
+                self._dynamodb.batch_get_item(RequestItems=wanted)
             for name in part:
-                _write(self._aws, name, 1)
+                _write(self._dynamodb, name, 1)
             self._index(part, list(self._texts(part)), vectors[: len(part)])
             for name in part:
-                _write(self._aws, name, 2)
+                _write(self._dynamodb, name, 2)
 
     def _enqueue_calls(self, names: Sequence[str]) -> None:
         """Make the calls of enqueue: it writes the row, and sends ten tasks at a time."""
         for part in batches(names, SQS_BATCH):
             for name in part:
-                _write(self._aws, name, 1)
+                _write(self._dynamodb, name, 1)
             entries = [{"Id": str(n), "MessageBody": "x" * 200} for n in range(len(part))]
             self._sqs.send_message_batch(QueueUrl=self._place.queue, Entries=entries)
 

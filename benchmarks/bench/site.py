@@ -26,7 +26,7 @@ from functions.core.lane import Lane
 from functions.core.settings import EmbedSettings
 from local.aws_client import REGION
 from local.background import ENGINES
-from local.engines.dynamodb import DynamoDb
+from local.engines.engine import Engine
 from local.engines.records import read_record
 from local.processes import wait_for
 from local.specs import FunctionSpec, QueueMappingSpec
@@ -77,12 +77,11 @@ class Site:
         """Return requests to OpenSearch itself."""
         return OpenSearchHttp(self.stack.opensearch_url, credentials=None, region=REGION)
 
-    @cached_property
-    def dynamodb_url(self) -> str:
-        """Return where the engine of the tables answers, without the endpoint before it."""
+    def engine_url(self, engine: type[Engine]) -> str:
+        """Return where an engine answers, without the endpoint before it."""
         record = read_record(self.folder / ENGINES)
         engines = record.engines if record else ()
-        [url] = [one.url for one in engines if one.name == DynamoDb.name]
+        [url] = [one.url for one in engines if one.name == engine.name]
         return url
 
     def function(self, folder: str) -> FunctionSpec:
