@@ -52,7 +52,7 @@ destroy: setup ## Remove one stage (STAGE=dev) with your AWS credentials
 bench: setup ## Answer each question of speed and cost with one row; up to ten minutes
 	@OPENBLAS_NUM_THREADS=1 $(PY) -m benchmarks.bench $(ARGS)
 
-bench-scale: setup ## Grow from 1,000 documents to 100,000 and see what stays flat; an hour
+bench-scale: setup ## Grow from 1,000 documents to 100,000 and see what stays flat; a quarter of an hour
 	@OPENBLAS_NUM_THREADS=1 $(PY) -m benchmarks.bench.scale $(ARGS)
 
 bench-peers: setup ## Let other programs do the same work, kill all of them, compare (ARGS="pgai --kills 5")

@@ -25,6 +25,7 @@ from benchmarks.load import BATCH_WRITE_LIMIT, percentile
 from functions.adapters.dynamodb_values import to_dynamodb
 from functions.core.backfill_job import JobState
 from functions.core.batches import batches
+from functions.core.failure import FailureError
 from functions.core.identity import DocumentId, row_key
 from functions.core.ledger_row import Group, LedgerRow
 from functions.core.names import first_index
@@ -51,7 +52,7 @@ CHANGES: dict[Change, dict[str, Any]] = {
 MODEL = LocalModel("text-embedding-3-small", 64, 96)
 OLD, NEW = "default", "next"
 WORDS = 30
-LOOK_SECONDS = 0.5
+LOOK_SECONDS = 1.0
 STALL_SECONDS = 600.0
 # Each tenth document is written to while the migration runs; the others are searched for.
 WRITTEN_TO = 10
@@ -316,13 +317,21 @@ def _settled(searches: Sequence[Searches], index: str) -> None:
 def _until(look: Callable[[], float], is_good: Callable[[float], bool], what: str) -> None:
     """Wait until a number is good, and say how it moves."""
     last, since = None, time.monotonic()
-    while not is_good(found := look()):
-        if found != last:
+    while (found := _seen(look)) is None or not is_good(found):
+        if found not in (last, None):
             last, since = found, time.monotonic()
             _say(f"  {found:,.6g} {what}")
         elif time.monotonic() - since > STALL_SECONDS:
-            raise StalledError(f"it stays at {found} {what}")
-        time.sleep(LOOK_SECONDS if found != last else 2 * LOOK_SECONDS)
+            raise StalledError(f"it stays at {last} {what}")
+        time.sleep(LOOK_SECONDS)
+
+
+def _seen(look: Callable[[], float]) -> float | None:
+    """Look; an index that is too busy to answer is asked again."""
+    try:
+        return look()
+    except FailureError:
+        return None
 
 
 def _until_idle(deployment: Deployment) -> None:

@@ -167,12 +167,16 @@ class EmbeddingPipeline(Construct):
             )
             for name, scope in scopes.items()
         }
+        search = function(
+            self, "Search", spec=FUNCTIONS["search"], environment=settings.search(), role="search"
+        )
         for name, embed in embeds.items():
             # New settings reach embed only once the index is there and fits them: a refused model
             # would otherwise write its vectors until the rollback.
             embed.function.node.add_dependency(stores.index.indexes[name])
-            # Nor does a write leave a target out whose removal is refused.
+            # Nor does a write or a search leave a target out whose removal is refused.
             enqueue.function.node.add_dependency(stores.index.indexes[name])
+            search.function.node.add_dependency(stores.index.indexes[name])
         mappings = {
             name: stores.lanes[name].feed(
                 embed, enabled=config.enabled, after=stores.index.indexes[name]
@@ -187,9 +191,6 @@ class EmbeddingPipeline(Construct):
             role="backfill",
         )
         stores.errands.feed(backfill, enabled=config.enabled)
-        search = function(
-            self, "Search", spec=FUNCTIONS["search"], environment=settings.search(), role="search"
-        )
         return Parts(
             stage=stage,
             config=config,

@@ -173,6 +173,11 @@ class VectorIndex(Construct):
             role="index-setup",
         )
         self.indexes = {target: self._index(target) for target in config.targets}
+        for name, target in config.targets.items():
+            if target.replaces:
+                # Who turns the direction round is refused at the new first one, before the other
+                # is touched: taking that back would look like turning it round again.
+                self.indexes[name].node.add_dependency(self.indexes[target.replaces])
 
     def paths(self, *paths: str) -> list[str]:
         """Name paths of the domain as IAM resources."""

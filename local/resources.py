@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from functions.adapters.opensearch_admin import OpenSearchAdmin
 from functions.adapters.opensearch_http import OpenSearchHttp
+from functions.core.settings import IndexSetupSettings
 from functions.index_setup.ensure import ensure_index
 from functions.index_setup.handler import Request as IndexRequest
-from functions.index_setup.migration import check_end
+from functions.index_setup.migration import guard_searches
 from local.aws_client import local_client
 from local.specs import QueueSpec, StackSpec, TableSpec
 from local.template.references import Site, unknown_stream_arn
@@ -52,10 +53,14 @@ def create_resources(stack: StackSpec, site: Site, *, secrets: Mapping[str, str]
 def create_indexes(stack: StackSpec, index_url: str) -> dict[str, str]:
     """Do what the custom resources ask for; return what was done for each index."""
     admin = OpenSearchAdmin(OpenSearchHttp(index_url, credentials=None, region=""))
+    [setup] = [one for one in stack.functions if one.folder == "index_setup"]
+    replaced = IndexSetupSettings.from_environment(setup.environment).indexes
     specs = [IndexRequest.model_validate(found).spec for found in stack.custom_resources]
     done = {spec.alias: ensure_index(spec, admin) for spec in specs}
     for spec in specs:
-        check_end(spec, admin, dict.fromkeys(done, ""), spec.read_alias)
+        # Nothing tells which targets were there before: a removed one is not missed here, and one
+        # that replaces another is taken for new.
+        guard_searches(spec, admin, replaced, None if replaced.get(spec.alias) else spec.read_alias)
     return done
 
 

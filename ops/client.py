@@ -6,24 +6,25 @@ and the endpoint (`AWS_ENDPOINT_URL`) of the environment: in AWS and at home ali
 
 import os
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
-from functions.adapters.dynamodb_values import to_dynamodb
-from functions.core.identity import document_id
 from functions.core.search import Mode, SearchAnswer
 from functions.core.settings import SourceSettings
 from ops import documents, searching
 from ops.deployment import Deployment, find_stage
 from ops.documents import DocumentStatus
 from ops.embedding import EmbeddedNow, embed_now, known_row
+from ops.items import id_of, python_key, typed_key
 from ops.output import UsageError
 from ops.waiting import NotFoundYetError, Waited, waiting
 
 STAGE_VARIABLE = "EMBEDQ_STAGE"
 
-# The values of an item's key by attribute; a text where the key has one attribute.
-Key = str | Mapping[str, Any]
+# The values of an item's key by attribute, or the one value of a key of one attribute. A text may
+# stand for a number, as in the id of a document that a search found.
+Key = str | int | Decimal | bytes | Mapping[str, Any]
 
 
 def search(
@@ -42,11 +43,11 @@ def search(
 ) -> SearchAnswer:
     """Find documents by meaning and by words; `cursor` is `next` of the page before."""
     return searching.ask(
-        _deployment(stage),
+        _deployment(_named(stage)),
         query=query,
-        filters=tuple(filters),
-        without=tuple(without),
-        sources=tuple(sources),
+        filters=_several(filters),
+        without=_several(without),
+        sources=_several(sources),
         mode=mode,
         weight=weight,
         min_score=min_score,
@@ -64,8 +65,9 @@ def status(
     stage: str | None = None,
 ) -> DocumentStatus:
     """Return the state and the errors of a document, as the ledger knows them."""
-    deployment = _deployment(stage)
-    name = document_id(_key(document, deployment.source(source)), deployment.source(source).key)
+    deployment = _deployment(_named(stage))
+    origin = deployment.source(source)
+    name = id_of(python_key(_values(document, origin), origin), origin)
     return documents.status(deployment, name, source=source, target=target)
 
 
@@ -80,14 +82,16 @@ def wait(
     """Return when a search finds the document as its table has it now.
 
     For a deleted item, when no search finds it. Without a target, in all that its source feeds.
-    Raise a TimeoutError after so many seconds, or when the last write was given up.
+    Raise a TimeoutError after so many seconds, or when the last write was given up; a UsageError
+    at once where neither the table nor the ledger knows the document.
     """
-    deployment = _deployment(stage)
+    deployment = _deployment(_named(stage))
     origin = deployment.source(source)
-    key = _key(document, origin)
-    name = document_id(key, origin.key)
+    key = typed_key(deployment, origin, _values(document, origin))
+    chosen = waiting(deployment, origin, id_of(key, origin), key, target=target)
+    chosen.check_known()
     try:
-        return waiting(deployment, origin, name, key, target=target).until_found(seconds)
+        return chosen.until_found(seconds)
     except NotFoundYetError as error:
         raise TimeoutError(error.message) from error
 
@@ -104,25 +108,33 @@ def embed(
 
     Without a target, in the only one. Its `error` says why it failed; the sweep then goes on.
     """
-    deployment = _deployment(stage)
+    deployment = _deployment(_named(stage))
     origin, goal = deployment.pair(source, target)
-    key = _key(document, origin)
-    row = known_row(deployment, origin, goal, document_id(key, origin.key), key)
+    key = typed_key(deployment, origin, _values(document, origin))
+    row = known_row(deployment, origin, goal, id_of(key, origin), key)
     return embed_now(deployment, row, seconds)
 
 
-@cache
-def _deployment(stage: str | None) -> Deployment:
+def _named(stage: str | None) -> str:
     named = stage or os.environ.get(STAGE_VARIABLE)
     if not named:
         raise UsageError(f"which stage? Name it with `stage`, or in {STAGE_VARIABLE}")
-    return find_stage(named)
+    return named
 
 
-def _key(document: Key, source: SourceSettings) -> dict[str, Any]:
-    if isinstance(document, Mapping):
-        return to_dynamodb(document)
-    if len(source.key) > 1:
+@cache
+def _deployment(stage: str) -> Deployment:
+    return find_stage(stage)
+
+
+def _several(given: Sequence[str]) -> tuple[str, ...]:
+    """Take a text as a list of one: for Python it is a list of its letters."""
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _values(document: Key, source: SourceSettings) -> Mapping[str, Any]:
+    values = document if isinstance(document, Mapping) else {source.key[0]: document}
+    if set(values) != set(source.key):
         names = ", ".join(source.key)
         raise UsageError(f"the key of {source.name} has {names}: pass an object with all of them")
-    return to_dynamodb({source.key[0]: document})
+    return values

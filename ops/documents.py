@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from functions.core.identity import document_id
 from functions.core.ledger_row import LedgerRow, Status
 from ops.breakers import stopped
 from ops.document_rows import read_row
 from ops.frame import DOCUMENT, SOURCE, TARGET, Noun
-from ops.items import find_item, plain, read_items, read_key
+from ops.items import find_item, id_of, plain, read_items, read_key, spell_key
 from ops.output import Answer, UsageError, moment, progress, written
 from ops.proposal import Proposal
 from ops.waiting import SECONDS, waiting
@@ -137,15 +136,15 @@ def put(
     """Write documents to their table, as an application would."""
     settings = deployment.source(source)
     items = read_items(item, file, settings)
-    names = [document_id({key: one[key] for key in settings.key}, settings.key) for one in items]
+    keys = [spell_key(one, settings) for one in items]
+    names = [id_of(key, settings) for key in keys]
     what = names[0] if len(names) == 1 else f"{len(names)} documents"
 
     def act() -> Put:
         began = time.monotonic()
         for number, one in enumerate(progress(items, "writing"), 1):
             _put(deployment, settings.table, one, number)
-        for name, one in dict(zip(names, items, strict=True)).items() if wait else ():
-            key = {attribute: one[attribute] for attribute in settings.key}
+        for name, key in dict(zip(names, keys, strict=True)).items() if wait else ():
             waiting(deployment, settings, name, key).until_found(seconds)
         return Put(
             table=settings.table,

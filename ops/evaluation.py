@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from functions.core.names import first_index
 from functions.core.search import Mode
 from ops.frame import SOURCE, TARGET, Noun
 from ops.index_recall import index_recall
-from ops.output import Answer, UsageError, say, table
-from ops.quality import Interval, Judgment, Quality, Run, ndcg_difference, quality
+from ops.output import Answer, CommandError, UsageError, say, table
+from ops.quality import Interval, Judgment, Quality, Run, check_measures, ndcg_difference, quality
 from ops.quality_files import read_json_lines, read_trec
 from ops.quality_judgments import TAKEN, Taken, sampled
 from ops.quality_runs import OtherModeError, found_by
@@ -48,6 +49,7 @@ class Evaluated(Answer):
 
     source: str
     target: str
+    index: str = ""  # that answered: during a migration also that of the other target
     judgments: str  # where the questions come from
     questions: int
     measured: tuple[Measured, ...]
@@ -64,6 +66,7 @@ class Evaluated(Answer):
         ]
         return [
             f"{self.questions} questions: {self.judgments}",
+            f"answered by the index {self.index}",
             "",
             table(["search", "nDCG@10", "recall@10", "MRR@10"], rows),
             "",
@@ -150,20 +153,23 @@ def evaluate(
 
     Each question is paid once, as that of an application.
     """
+    check_measures()
     origin, goal = deployment.pair(source, target)
     judged, where = _judgments(deployment, origin, judgments, queries, take, most, seed)
     say(f"asking {len(judged)} questions, each in {2 + len(weights or WEIGHTS)} ways")
-    runs, notes = _runs(deployment, judged, origin.name, goal.name, weights or WEIGHTS)
+    runs, index, notes = _runs(deployment, judged, origin.name, goal.name, weights or WEIGHTS)
     if not any(set(one.relevant) & set(run[one.id]) for run in runs.values() for one in judged):
         notes.append(
             "no search found a relevant document: are the ids those of the table, and is it"
             " indexed? A composite key is PARTITION|SORT"
         )
     best, gain = _best(judged, runs)
-    recall, more = _index_recall(deployment, origin.name, goal.name, exact, seed)
+    owner = _owner(deployment, index)
+    recall, more = _index_recall(deployment, origin.name, owner, exact, seed)
     return Evaluated(
         source=origin.name,
         target=goal.name,
+        index=index,
         judgments=where,
         questions=len(judged),
         measured=tuple(
@@ -212,20 +218,37 @@ def _runs(
     source: str,
     target: str,
     weights: Sequence[float],
-) -> tuple[dict[Way, Run], list[str]]:
-    """Ask in each way; a domain before OpenSearch 3.0 has no hybrid search, and that is noted."""
+) -> tuple[dict[Way, Run], str, list[str]]:
+    """Ask in each way, one index alone, which is returned.
+
+    A domain before OpenSearch 3.0 has no hybrid search, and that is noted.
+    """
+    index = ""
 
     def found(mode: Mode, weight: float | None = None) -> Run:
+        nonlocal index
         share = USUAL_WEIGHT if weight is None else weight
-        return found_by(deployment, judged, source=source, target=target, mode=mode, weight=share)
+        answered = found_by(
+            deployment, judged, source=source, target=target, mode=mode, weight=share, index=index
+        )
+        index = answered.index
+        return answered.run
 
     runs: dict[Way, Run] = {("knn", None): found("knn"), ("text", None): found("text")}
     try:
         for weight in sorted(set(weights)):
             runs["hybrid", weight] = found("hybrid", weight)
     except OtherModeError as error:
-        return runs, [f"not measured: {error.message}"]
-    return runs, []
+        return runs, index, [f"not measured: {error.message}"]
+    return runs, index, []
+
+
+def _owner(deployment: "Deployment", index: str) -> str:
+    """Name the target that fills the index which answered."""
+    for one in deployment.targets.values():
+        if first_index(one.index) == index:
+            return one.name
+    raise CommandError(f"no target of this stage fills the index {index}, which answered")
 
 
 def _best(

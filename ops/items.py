@@ -2,8 +2,9 @@
 
 import base64
 import json
+import re
 from collections.abc import Iterator, Mapping
-from decimal import Decimal, DecimalException, InvalidOperation
+from decimal import Decimal, DecimalException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,14 @@ if TYPE_CHECKING:
     from ops.deployment import Deployment
 
 Item = dict[str, Any]
+Key = dict[str, Any]
+
+# Python also reads spaces around a number, and 1_000.
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,9})?", re.IGNORECASE)
+# https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
+NUMBER_DIGITS = 38
+NUMBER_EXPONENTS = range(-130, 126)
+KEY_TYPES = {"S": "a text", "N": "a number", "B": "bytes in base64"}
 
 
 def find_item(
@@ -33,29 +42,130 @@ def find_item(
 
 def read_key(
     deployment: "Deployment", source: SourceSettings, written: str
-) -> tuple[DocumentId, dict[str, Any]]:
+) -> tuple[DocumentId, Key]:
     """Return the id and the key of a document: of its item, of its ledger row, or as written."""
     types = deployment.key_types(source.table)
-    keys = [
-        {name: {types[name]: value} for name, value in key.items()}
-        for key in possible_keys(written, source.key)
-        if all(types[name] != "N" or _is_number(value) for name, value in key.items())
-    ]
+    meant = [_typed(values, types) for values in possible_keys(written, source.key)]
+    keys = [key for key in meant if key is not None]
     if not keys:
-        names = "|".join(source.key).upper()
-        raise UsageError(f"{written!r} is no key of table {source.table}: it is {names}")
+        raise _no_key(written, source, types)
     found = [key for key in keys if find_item(deployment, source, key) is not None]
     if len(found) > 1:
-        raise UsageError(f"which one? {written!r} may be any of these keys: {json.dumps(found)}")
+        names = json.dumps([_event_key(key, source) for key in found])
+        raise UsageError(f"which one? {written!r} may be any of these keys: {names}")
     chosen = (found or keys)[0]
-    return document_id(chosen, source.key), chosen
+    return id_of(chosen, source), chosen
 
 
-def _is_number(text: str) -> bool:
+def typed_key(deployment: "Deployment", source: SourceSettings, values: Mapping[str, Any]) -> Key:
+    """Spell a key as the table has it; a text may stand for a number."""
+    types = deployment.key_types(source.table)
+    key = _typed(values, types)
+    if key is None:
+        raise _no_key(dict(values), source, types)
+    return key
+
+
+def spell_key(item: Mapping[str, Any], source: SourceSettings) -> Key:
+    """Return the key of an item as DynamoDB will spell it.
+
+    It finds an item by the value of a number, however that is written: an id of another spelling
+    would be a second document of the same item, which a delete of the item leaves behind.
+    """
+    return {name: _spelled(item[name]) for name in source.key}
+
+
+def python_key(values: Mapping[str, Any], source: SourceSettings) -> Key:
+    """Spell a key by its values alone: a text as it stands, as the ledger has it, or a number."""
+    return {name: _of_python(values[name], name, source) for name in source.key}
+
+
+def _of_python(value: object, name: str, source: SourceSettings) -> Mapping[str, Any]:
+    match value:
+        case bool():
+            pass
+        case str() if value:
+            return {"S": value}
+        case bytes() if value:
+            return {"B": value}
+        case int() | Decimal() if (number := spell_number(str(value))) is not None:
+            return {"N": number}
+    raise UsageError(
+        f"{name.upper()} of table {source.table} cannot be {value!r}: pass a text as the"
+        " ledger has it, an int or a Decimal of at most 38 digits, or bytes"
+    )
+
+
+def id_of(key: Mapping[str, Any], source: SourceSettings) -> DocumentId:
+    """Return the id of a document by its key as DynamoDB spells it."""
+    return document_id(_event_key(key, source), source.key)
+
+
+def spell_number(written: str) -> str | None:
+    """Spell a number as DynamoDB does, with all its digits; None if it cannot hold it.
+
+    So does DynamoDB Local; moto keeps each spelling, and takes two of them for two keys.
+    """
+    if not NUMBER.fullmatch(written):
+        return None
+    number = Decimal(written)
+    if not number:
+        return "0"
+    # Before the digits are written: those of 1E999999999 fill the memory.
+    if number.adjusted() not in NUMBER_EXPONENTS:
+        return None
+    digits = f"{number:f}"
+    if len(digits.lstrip("-").replace(".", "").strip("0")) > NUMBER_DIGITS:
+        return None
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits
+
+
+def _spelled(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    match value:
+        case {"N": written}:
+            number = spell_number(written)
+            if number is None:
+                raise UsageError(f"DynamoDB cannot hold the number {written}")
+            return {"N": number}
+    return value
+
+
+def _typed(values: Mapping[str, Any], types: Mapping[str, str]) -> Key | None:
+    """Give the values of a key the types of their table; None where one cannot have its type."""
+    typed = {name: _typed_value(value, types[name]) for name, value in values.items()}
+    return None if None in typed.values() else typed
+
+
+def _typed_value(value: object, kind: str) -> Mapping[str, Any] | None:
+    match kind, value:
+        case "S", str() if value:
+            return {"S": value}
+        case "N", str() | int() | Decimal():
+            number = spell_number(str(value))
+            return None if number is None else {"N": number}
+        case "B", bytes():
+            return {"B": value}
+        case "B", str():
+            return _bytes(value)
+    return None
+
+
+def _bytes(text: str) -> Mapping[str, Any] | None:
     try:
-        return Decimal(text).is_finite()
-    except InvalidOperation:
-        return False
+        return {"B": base64.b64decode(text, validate=True)}
+    except ValueError:
+        return None
+
+
+def _event_key(key: Mapping[str, Any], source: SourceSettings) -> dict[str, dict[str, str]]:
+    from functions.adapters.dynamodb_values import event_key
+
+    return event_key(key, source.key)
+
+
+def _no_key(written: object, source: SourceSettings, types: Mapping[str, str]) -> UsageError:
+    names = "|".join(f"{name.upper()} ({KEY_TYPES[types[name]]})" for name in source.key)
+    return UsageError(f"{written!r} is no key of table {source.table}: it is {names}")
 
 
 def read_items(item: str | None, file: Path | None, source: SourceSettings) -> list[Item]:
@@ -96,6 +206,8 @@ def _checked(text: str, source: SourceSettings, where: str) -> Item:
         raise UsageError(
             f"{where} has no {', '.join(missing)}: expected is an object with the key {key}"
         )
+    if wrong := [name for name in source.key if not _is_key(parsed[name])]:
+        raise UsageError(f"{where} has a wrong {', '.join(wrong)}: a key is a text or a number")
     _say_priority(parsed, source, where)
     try:
         return to_dynamodb(parsed)
@@ -103,6 +215,10 @@ def _checked(text: str, source: SourceSettings, where: str) -> Item:
         raise UsageError(
             f"{where} has a number that DynamoDB cannot hold: more than 38 digits, or too large"
         ) from None
+
+
+def _is_key(value: object) -> bool:
+    return isinstance(value, str | int | Decimal) and not isinstance(value, bool)
 
 
 def _say_priority(parsed: Mapping[str, Any], source: SourceSettings, where: str) -> None:

@@ -6,27 +6,45 @@ from typing import TYPE_CHECKING
 
 import click
 
-from functions.core.backfill_job import Estimate, Job, JobState, Only
+from functions.core.backfill_job import Estimate, Job, Only
 from ops.backfilling import described
 from ops.backfilling import start as start_backfill
 from ops.frame import Noun
 from ops.jobs import jobs_of, status_of
 from ops.lanes import in_work, lanes_of
-from ops.migration import GateStore, Migration, migration_of
+from ops.migration import (
+    Coverage,
+    GateStore,
+    LostIndexError,
+    Migration,
+    UnansweredError,
+    migration_of,
+)
 from ops.migration_answers import (
     Finished,
     MigrationStatus,
     Started,
     Switched,
-    next_step,
     removal_steps,
 )
-from ops.migration_gate import GateResult, measured
+from ops.migration_checks import (
+    LEAST_COVERAGE,
+    Check,
+    check_answering,
+    check_coverage,
+    check_quality,
+    open_work,
+    over_budget,
+    unended,
+)
+from ops.migration_gate import GateResult
+from ops.migration_next import Situation, next_step
 from ops.output import CommandError, UsageError, say
 from ops.proposal import Proposal
 from ops.quality_judgments import TAKEN, Taken
 
 if TYPE_CHECKING:
+    from functions.core.settings import TargetSettings
     from functions.core.verification import Pair
     from ops.deployment import Deployment
 
@@ -37,12 +55,8 @@ NOUN = Noun(
     default="status",
 )
 TARGET = click.Option(["--target"], metavar="NAME", help="The new target, where several are.")
-LEAST_COVERAGE = 99.9
 MOST_LOSS = 0.02
 QUESTIONS = 100
-# Live writes pass through the lanes of both; one moment without any is waited for.
-EMPTY_SECONDS = 60.0
-LOOK_SECONDS = 1.0
 
 
 @NOUN.change_command(
@@ -56,18 +70,14 @@ LOOK_SECONDS = 1.0
 )
 def start(deployment: "Deployment", *, reason: str, target: str | None = None) -> Proposal[Started]:
     """Fill the new target from the tables, after an estimate of what it will cost."""
-    from ops.estimate import estimate
-    from ops.verification import comparison, pairs
+    from ops.verification import pairs
 
     migration = migration_of(deployment, target)
-    running = [job.id for job in _jobs(migration) if job.state is JobState.RUNNING]
-    if running:
-        look = deployment.command("jobs")
-        raise UsageError(f"{', '.join(running)} is running already: `{look}` shows how far it is")
+    if going := unended(deployment, migration.new.name):
+        raise UsageError(f"not started: {'; '.join(going)}")
     say("reading a sample of each table")
-    estimates: list[tuple[Pair, Estimate]] = [
-        (pair, estimate(comparison(deployment, pair), Only.MISSING, migration.known_chunks))
-        for pair in pairs(deployment, None, migration.new.name)
+    estimates = [
+        (pair, _estimate(migration, pair)) for pair in pairs(deployment, None, migration.new.name)
     ]
     doing = "; ".join(described(pair, Only.MISSING, found) for pair, found in estimates)
     question = f"Backfill {doing}?"
@@ -91,29 +101,35 @@ def start(deployment: "Deployment", *, reason: str, target: str | None = None) -
 def status(deployment: "Deployment", *, target: str | None = None) -> MigrationStatus:
     """Show how far a migration is, and what is next."""
     migration = migration_of(deployment, target)
-    coverage = migration.coverage()
+    coverage, lost = _known_coverage(migration)
+    answering, unanswered = _known_answering(migration)
     lanes = lanes_of(deployment, migration.new.name, in_work(deployment))
+    waiting = over_budget(deployment, migration.new.name)
     jobs = tuple(status_of(deployment, job) for job in _jobs(migration))
-    answering = migration.answering().name
     kept = GateStore(migration).read()
+    situation = Situation(
+        is_switched=answering is migration.new,
+        is_covered=coverage.percent >= LEAST_COVERAGE,
+        lost=None if lost is None else lost.target,
+        jobs=jobs,
+        dead_letters=lanes.dead_letters,
+        over_budget=waiting,
+    )
     return MigrationStatus(
         target=migration.new.name,
         replaces=migration.old.name,
-        answered_by=answering,
+        answered_by="" if answering is None else answering.name,
         reuses_vectors=bool(migration.new.reused_index),
         documents=coverage.documents,
         covered=coverage.covered,
-        coverage_percent=coverage.percent,
+        unanswered=unanswered,
+        coverage_percent=0.0 if lost else coverage.percent,
+        not_measured="" if lost is None else lost.message,
         lanes=lanes,
+        over_budget=waiting,
         jobs=jobs,
         gate=None if kept is None else GateResult.model_validate_json(kept),
-        next=next_step(
-            is_switched=answering == migration.new.name,
-            is_covered=coverage.percent >= LEAST_COVERAGE,
-            jobs=jobs,
-            dead_letters=lanes.dead_letters,
-            command=deployment.command,
-        ),
+        next=next_step(situation, migration.new, deployment.command),
     )
 
 
@@ -147,7 +163,9 @@ def status(deployment: "Deployment", *, target: str | None = None) -> MigrationS
         show_default=True,
         help="What of a document must find it.",
     ),
-    click.Option(["--force"], is_flag=True, help="Switch whatever coverage and quality are."),
+    click.Option(
+        ["--force"], is_flag=True, help="Switch whatever is measured, and where nothing can be."
+    ),
     examples=[
         "migrate switch --dry-run --reason 'new model'",
         "migrate switch --stage prod --reason 'new model' --yes",
@@ -166,42 +184,33 @@ def switch(
     questions: int = QUESTIONS,
     taken: Taken = "words",
     force: bool = False,
+    wait: Callable[[float], None] = time.sleep,
 ) -> Proposal[Switched]:
     """Let the new target answer the searches of the old one, if it is as complete and as good."""
     del reason  # The frame notes it.
     migration = migration_of(deployment, target)
-    if migration.answering() is migration.new:
-        raise UsageError(
-            f"searches of {migration.old.name} are answered by {migration.new.name} already"
-        )
-    coverage = migration.coverage()
-    missing = (
-        f"{coverage.missing:,} of {coverage.documents:,} documents are missing in"
-        f" {migration.new.name}: coverage {coverage.percent:.2f} %, at least"
-        f" {least_coverage:g} % is asked for"
+    answering = check_answering(migration)
+    coverage = check_coverage(migration, least_coverage)
+    # Before any question is asked: what is missing cannot be found.
+    _heed(answering, coverage, force=force)
+    quality = check_quality(
+        migration, most_loss=most_loss, questions=questions, taken=taken, wait=wait
     )
-    is_short = coverage.percent < least_coverage
-    if is_short and not force:
-        # Before any question is asked: what is missing cannot be found.
-        raise CommandError(f"not switched: {missing}. --force switches all the same")
-    gate = measured(migration, questions=questions, taken=taken)
-    GateStore(migration).write(gate.model_dump_json())
-    for line in gate.view():
-        say(line)
-    is_worse = gate.difference.mean < -most_loss
-    if is_worse and not force:
-        raise CommandError(
-            f"not switched: nDCG@10 is lower by {-gate.difference.mean:.3f}, and at most"
-            f" {most_loss:g} is allowed. --force switches all the same"
-        )
+    _heed(quality, force=force)
+    is_forced = any(one.fault for one in (answering, coverage, quality))
     doing = (
         f"let {migration.new.name} answer the searches of {migration.old.name}:"
-        f" coverage {coverage.percent:.2f} %, nDCG@10 {gate.old_ndcg_at_10.mean:.3f} ->"
-        f" {gate.new_ndcg_at_10.mean:.3f}, overlap@10 {gate.overlap_at_10.mean:.3f}"
-        f"{', forced' if is_short or is_worse else ''}"
+        f" {coverage.found}, {quality.found}{', forced' if is_forced else ''}"
     )
+
+    def act() -> Switched:
+        done = _moved(migration, to_new=True)
+        if not quality.is_measured:
+            GateStore(migration).remove()
+        return done
+
     question = f"{doing[0].upper()}{doing[1:]}?"
-    return Proposal(doing, coverage.documents, lambda: _moved(migration, to_new=True), (question,))
+    return Proposal(doing, coverage.documents, act, (question,))
 
 
 @NOUN.change_command(
@@ -221,20 +230,65 @@ def finish(
     *,
     target: str | None = None,
     wait: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Proposal[Finished]:
-    """Check that nothing is left in the old target, and say what to remove."""
+    """Check that the new target has all, and the old one nothing to do; say what to remove."""
     migration = migration_of(deployment, target)
     if migration.answering() is migration.old:
         raise UsageError(
             f"searches of {migration.old.name} are not answered by {migration.new.name} yet:"
             f" `{deployment.command('migrate', 'switch')}` comes first"
         )
-    left = _left(migration, wait)
-    if left:
-        raise CommandError(f"not finished: {'; '.join(left)}")
+    found, lost = open_work(migration, wait, clock)
+    if found:
+        raise CommandError(f"not finished: {'; '.join(found)}")
     new, old = migration.new.name, migration.old.name
-    done = Finished(target=new, replaced=old, steps=tuple(removal_steps(migration)))
+    look = deployment.command("verify", "--target", new)
+    done = Finished(
+        target=new,
+        replaced=old,
+        steps=tuple(removal_steps(migration, is_lost=lost is not None)),
+        not_checked=""
+        if lost is None
+        else f"coverage, and the lanes and dead letters of {old}: {lost}; `{look}` compares {new}"
+        " with the tables",
+    )
     return Proposal(f"end the migration to {new}", 0, lambda: done)
+
+
+def _estimate(migration: Migration, pair: "Pair") -> Estimate:
+    """Estimate what a backfill comes to, and what the budget makes of it."""
+    from ops.estimate import estimate, within_budget
+    from ops.verification import comparison
+
+    compare = comparison(migration.deployment, pair)
+    found = estimate(compare, Only.MISSING, migration.known_chunks)
+    return within_budget(found, pair.target, migration.deployment.control.read(pair.target.name))
+
+
+def _heed(*checks: Check, force: bool) -> None:
+    """Refuse what checks found fault with; by force it is only said."""
+    faults = "; ".join(one.fault for one in checks if one.fault)
+    if faults and not force:
+        raise CommandError(f"not switched: {faults}. --force switches all the same")
+    if faults:
+        say(faults)
+
+
+def _known_coverage(migration: Migration) -> tuple[Coverage, LostIndexError | None]:
+    """Return the coverage, or that of nothing and which index is lost."""
+    try:
+        return migration.coverage(), None
+    except LostIndexError as error:
+        return Coverage(0, 0), error
+
+
+def _known_answering(migration: Migration) -> "tuple[TargetSettings | None, str]":
+    """Return the target that answers, or why neither does."""
+    try:
+        return migration.answering(), ""
+    except UnansweredError as error:
+        return None, error.message
 
 
 def _jobs(migration: Migration) -> list[Job]:
@@ -251,30 +305,3 @@ def _moved(migration: Migration, *, to_new: bool) -> Switched:
         index=done["after"],
         before=done["before"],
     )
-
-
-def _left(migration: Migration, wait: Callable[[float], None]) -> list[str]:
-    """Name what the old target still has to do; live writes pass through, and are waited for."""
-    deployment, old = migration.deployment, migration.old.name
-    deadline = time.monotonic() + EMPTY_SECONDS
-    while True:
-        dead = deployment.count_dead_letters(old)
-        waiting = {lane: sum(deployment.depth(url)) for lane, url in deployment.queues[old].items()}
-        if dead or not any(waiting.values()) or time.monotonic() > deadline:
-            break
-        wait(LOOK_SECONDS)
-    running = [
-        job.id
-        for job in jobs_of(deployment).listed()
-        if job.target == old and not job.state.has_ended
-    ]
-    look = deployment.command("dead", "list")
-    return [
-        *([f"{dead} dead letters of {old}: `{look}` shows them"] if dead else []),
-        *(
-            f"{number} messages in the lane {lane} of {old}"
-            for lane, number in waiting.items()
-            if number
-        ),
-        *(f"the backfill {job} of {old} has not ended" for job in running),
-    ]

@@ -1,7 +1,8 @@
 """A target that replaces another: which one answers searches, and how much of it is there."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,34 @@ NO_MIGRATION = (
     " (docs/migration.md)"
 )
 KEPT_DAYS = 90
+NOT_FOUND = 404
+NOT_ALLOWED = "not_allowed"
+NO_INDEX = "no index"
+
+
+class LostIndexError(CommandError):
+    """OpenSearch has no index of a target."""
+
+    def __init__(self, target: TargetSettings, error: Exception) -> None:
+        super().__init__(f"the index of {target.name} is lost: {error}")
+        self.target = target
+
+
+class UnansweredError(CommandError):
+    """Searches of the old target are answered by the index of neither target."""
+
+
+@contextmanager
+def reading(target: TargetSettings) -> Iterator[None]:
+    """Say of which target an index is lost, as OpenSearch does not."""
+    from functions.adapters.opensearch_http import OpenSearchError
+
+    try:
+        yield
+    except OpenSearchError as error:
+        if error.status != NOT_FOUND:
+            raise
+        raise LostIndexError(target, error) from error
 
 
 @dataclass(frozen=True)
@@ -54,18 +83,33 @@ class Migration:
 
     def answering(self) -> TargetSettings:
         """Return the target that answers the searches of the old one."""
-        index = self._alias()["after"]
+        from functions.adapters.opensearch_http import OpenSearchError
+
+        try:
+            index = self._alias()["after"]
+        except OpenSearchError as error:
+            raise UnansweredError(
+                f"it is not known which index answers the searches of {self.old.name}: {error}"
+            ) from error
         for one in (self.old, self.new):
             if first_index(one.index) == index:
                 return one
-        raise CommandError(
-            f"searches of {self.old.name} are answered by the index {index}, which is neither that"
-            f" of {self.old.name} nor that of {self.new.name}"
+        raise UnansweredError(
+            f"searches of {self.old.name} are answered by {index}, and neither by the index of"
+            f" {self.old.name} nor by that of {self.new.name}"
         )
 
     def let_answer(self, target: TargetSettings) -> Mapping[str, str]:
         """Let one of both answer the searches of the old one; return which index did and does."""
-        return self._alias(to=target.index)
+        from functions.adapters.opensearch_http import OpenSearchError
+
+        try:
+            return self._alias(to=target.index)
+        except OpenSearchError as error:
+            if error.kind != NOT_ALLOWED:
+                raise
+            # The function refuses before OpenSearch is asked.
+            raise CommandError(f"the read alias was not moved: {error.reason}") from error
 
     def coverage(self) -> Coverage:
         """Compare what searches can find in both indexes, source by source and bucket by bucket."""
@@ -91,9 +135,10 @@ class Migration:
         from functions.adapters.opensearch_reader import OpenSearchReader
 
         reader = OpenSearchReader(self.deployment.index, target.index)
-        # What was written a moment ago counts, too.
-        reader.refresh()
-        return reader.sums(source)
+        with reading(target):
+            # What was written a moment ago counts, too.
+            reader.refresh()
+            return reader.sums(source)
 
     def _alias(self, **to: str) -> dict[str, str]:
         from functions.core.failure import FailureError
@@ -102,11 +147,11 @@ class Migration:
         function = self.deployment.outputs["IndexSetupFunction"]
         try:
             answer = call_function(
-                self.deployment.client("lambda"), function, {"read": self.old.index, **to}
+                self.deployment.lambda_, function, {"read": self.old.index, **to}
             )
         except FailureError as error:
             raise CommandError(f"the read alias was not asked for: {error}") from error
-        return dict(understood(answer))
+        return {when: index or NO_INDEX for when, index in understood(answer).items()}
 
 
 def covered(old: "Mapping[int, BucketSum]", new: "Mapping[int, BucketSum]") -> Coverage:
@@ -151,6 +196,10 @@ class GateStore:
             TableName=self._table,
             Item={**self._key, "gate": {"S": result}, "expires_at": {"N": str(expires)}},
         )
+
+    def remove(self) -> None:
+        """Keep none: what was measured before says nothing about the last switch."""
+        self._client.delete_item(TableName=self._table, Key=self._key)
 
     def read(self) -> str | None:
         """Return the last result; None before the first."""

@@ -1,9 +1,8 @@
-"""What the commands of a migration answer, and what they say is next."""
+"""What the commands of a migration answer."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from functions.core.backfill_job import JobState
 from functions.core.names import first_index
 from ops.jobs import JobStatus
 from ops.lanes import TargetLanes
@@ -30,28 +29,40 @@ class MigrationStatus(Answer):
 
     target: str
     replaces: str
-    answered_by: str
+    answered_by: str  # the target; empty: neither
     reuses_vectors: bool
     documents: int
     covered: int
     coverage_percent: float
+    unanswered: str = ""  # why neither answers
+    not_measured: str = ""  # why there is no coverage
     lanes: TargetLanes
+    over_budget: int = 0  # documents that wait until the new target may spend again
     jobs: tuple[JobStatus, ...]
     gate: GateResult | None
     next: str
 
     def view(self) -> Iterable[Any]:
-        missing = self.documents - self.covered
+        answered = f"searches of {self.replaces} are answered by {self.answered_by}"
         return [
-            f"{self.target} replaces {self.replaces}; searches of {self.replaces} are answered by"
-            f" {self.answered_by}",
-            f"coverage {self.coverage_percent:.2f} %: of {self.documents:,} documents that can be"
-            f" found in {self.replaces}, {missing:,} are not in {self.target} yet",
+            f"{self.target} replaces {self.replaces}; {self.unanswered or answered}",
+            self._coverage,
             *(line for job in self.jobs for line in job.view()),
             *self.lanes.view(),
+            *([f"{self.over_budget:,} documents wait for the budget"] if self.over_budget else []),
             *(["no gate has run yet"] if self.gate is None else self.gate.view()),
             f"next: {self.next}",
         ]
+
+    @property
+    def _coverage(self) -> str:
+        if self.not_measured:
+            return f"coverage not measured: {self.not_measured}"
+        return (
+            f"coverage {self.coverage_percent:.2f} %: of {self.documents:,} documents that can be"
+            f" found in {self.replaces}, {self.documents - self.covered:,} are not in"
+            f" {self.target} yet"
+        )
 
 
 class Switched(Answer):
@@ -75,37 +86,19 @@ class Finished(Answer):
     target: str
     replaced: str
     steps: tuple[str, ...]
+    not_checked: str = ""  # and why
 
     def view(self) -> Iterable[str]:
         lines = [f"  {number}. {step}" for number, step in enumerate(self.steps, start=1)]
-        return [f"nothing of {self.replaced} is needed any more; to remove it:", *lines]
+        not_checked = [f"not checked: {self.not_checked}"] if self.not_checked else []
+        return [
+            f"nothing of {self.replaced} is needed any more; to remove it:",
+            *lines,
+            *not_checked,
+        ]
 
 
-def next_step(
-    *,
-    is_switched: bool,
-    is_covered: bool,
-    jobs: Iterable[JobStatus],
-    dead_letters: int,
-    command: Callable[..., str],
-) -> str:
-    """Say what an operator does next."""
-    known = list(jobs)
-    migrate = "migrate"
-    if is_switched:
-        return f"`{command(migrate, 'finish')}`, or back with `{command(migrate, 'rollback')}`"
-    if any(job.state is JobState.RUNNING for job in known):
-        return f"wait: `{command('jobs')}` shows how far the backfill is"
-    if is_covered:
-        return f"`{command(migrate, 'switch', '--reason', '...')}`: it asks both targets first"
-    if not known:
-        return f"`{command(migrate, 'start', '--reason', '...')}`: it estimates the cost first"
-    if dead_letters:
-        return f"look at the dead letters: `{command('dead', 'causes')}`"
-    return f"wait until the lanes are empty, or `{command(migrate, 'start', '--reason', '...')}`"
-
-
-def removal_steps(migration: "Migration") -> Iterable[str]:
+def removal_steps(migration: "Migration", *, is_lost: bool = False) -> Iterable[str]:
     """Say what to do when a migration is over, in its order."""
     deployment, old, new = migration.deployment, migration.old, migration.new
     stage = f"stages.{deployment.outputs['Stage']}"
@@ -119,5 +112,6 @@ def removal_steps(migration: "Migration") -> Iterable[str]:
     else:
         yield "embedq down, and embedq up with the name of the stage"
     yield deployment.command("forget", "--target", old.name)
-    kept = first_index(old.index)
-    yield f"the index {kept} stays: DELETE it in OpenSearch once nobody wants to go back"
+    if not is_lost:
+        kept = first_index(old.index)
+        yield f"the index {kept} stays: DELETE it in OpenSearch once nobody wants to go back"

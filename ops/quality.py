@@ -103,6 +103,11 @@ def _values(judgments: Sequence[Judgment], run: Run) -> list[list[float]]:
     return [[values[str(measure), one.id] for one in judgments] for measure in measures]
 
 
+def check_measures() -> None:
+    """Raise a UsageError if nothing can be measured here: before anything is asked and paid."""
+    _measures()
+
+
 def _measures() -> "list[Measure]":
     try:
         from ir_measures import RR, R, nDCG

@@ -1,6 +1,6 @@
 """Judgments from files: JSON lines, or qrels as TREC writes them with their queries."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +11,10 @@ from ops.output import UsageError
 from ops.quality import Judgment
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-Grade = Annotated[int, Field(ge=0)]
+# The measures keep a list that is as long as the highest grade.
+MAX_GRADE = 1000
+GRADE_CHARACTERS = 10
+Grade = Annotated[int, Field(ge=0, le=MAX_GRADE)]
 
 
 class _Line(Frozen):
@@ -35,18 +38,20 @@ def read_json_lines(file: Path) -> list[Judgment]:
         name = line.id or str(number)
         if name in found:
             raise _wrong(file, number, f"the id {name} stands on a line before")
+        _check_ids(file, number, [name, *relevant])
         found[name] = Judgment(name, line.query, _relevant(relevant))
     return _some(file, list(found.values()))
 
 
 def read_trec(qrels: Path, queries: Path) -> list[Judgment]:
     """Read qrels, and queries of one id, a tab and the text on each line."""
-    texts = dict(_queries(queries))
+    texts = _queries(queries)
     grades: dict[str, dict[str, int]] = {}
     for number, text in _lines(qrels):
         match text.split():
             case [query, _, document, grade] if _is_number(grade):
-                grades.setdefault(query, {})[document] = int(grade)
+                _check_ids(qrels, number, [query, document])
+                grades.setdefault(query, {})[document] = _grade(qrels, number, grade)
             case _:
                 raise _wrong(qrels, number, "a line is: query id, 0, document id, grade")
     if unknown := grades.keys() - texts.keys():
@@ -55,12 +60,29 @@ def read_trec(qrels: Path, queries: Path) -> list[Judgment]:
     return _some(qrels, judged)
 
 
-def _queries(file: Path) -> Iterator[tuple[str, str]]:
+def _queries(file: Path) -> dict[str, str]:
+    found: dict[str, str] = {}
     for number, text in _lines(file):
-        name, tab, words = text.partition("\t")
-        if not (tab and name.strip() and words.strip()):
+        name, _, words = (part.strip() for part in text.partition("\t"))
+        if not (name and words):
             raise _wrong(file, number, "a line is: query id, a tab, the query's text")
-        yield name.strip(), words.strip()
+        if name in found:
+            raise _wrong(file, number, f"the id {name} stands on a line before")
+        found[name] = words
+    return found
+
+
+def _grade(file: Path, number: int, text: str) -> int:
+    # Python itself reads no number of more than 4,300 digits.
+    if len(text) > GRADE_CHARACTERS or int(text) > MAX_GRADE:
+        raise _wrong(file, number, f"a grade is a number up to {MAX_GRADE}")
+    return int(text)
+
+
+def _check_ids(file: Path, number: int, ids: Iterable[str]) -> None:
+    # The measures are computed in C, where a text ends with it: two ids may be the same there.
+    if any("\0" in one for one in ids):
+        raise _wrong(file, number, "an id has a NUL, which none may have")
 
 
 def _relevant(grades: dict[str, int]) -> dict[str, int]:

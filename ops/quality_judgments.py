@@ -3,6 +3,7 @@ that document. The same seed draws the same questions from the same table."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from random import Random
 from typing import TYPE_CHECKING, Literal, get_args
@@ -33,19 +34,32 @@ WORD_CHARACTERS = 4
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n\s*\n")
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """Some documents of a table, and the questions that were taken from them."""
+
+    documents: Mapping[str, Document]
+    judgments: Sequence[Judgment]
+
+
+def drawn(table: "Table", source: "SourceSettings", *, most: int, taken: Taken, seed: int) -> Drawn:
+    """Draw judgments from the table of a source; there may be none."""
+    random = Random(seed)
+    documents = dict(islice(_documents(table, source, random), SPARE * most))
+    return Drawn(documents, held_out(documents, taken, random)[:most])
+
+
 def sampled(
     table: "Table", source: "SourceSettings", *, most: int, taken: Taken, seed: int
 ) -> list[Judgment]:
     """Draw judgments from the table of a source; raise a UsageError where there are none."""
-    random = Random(seed)
-    documents = dict(islice(_documents(table, source, random), SPARE * most))
-    found = held_out(documents, taken, random)
+    found = list(drawn(table, source, most=most, taken=taken, seed=seed).judgments)
     if not found:
         raise UsageError(
             f"no document of table {source.table} gives a question by its {taken}: write some"
             " items, take another of title, sentence and words, or bring judgments in a file"
         )
-    return found[:most]
+    return found
 
 
 def held_out(documents: Mapping[str, Document], taken: Taken, random: Random) -> list[Judgment]:
@@ -53,16 +67,16 @@ def held_out(documents: Mapping[str, Document], taken: Taken, random: Random) ->
 
     A title that several have, or a sentence that stands in several, finds any of them.
     """
-    drawn = random.sample(sorted(documents), len(documents))
+    names = random.sample(sorted(documents), len(documents))
     if taken == "title":
-        titles = {name: _parts(documents[name])[0] for name in drawn}
+        titles = {name: _parts(documents[name])[0] for name in names}
         found = {
-            title: [name for name in drawn if titles[name] == title]
+            title: [name for name in names if titles[name] == title]
             for title in titles.values()
             if len(title) in TITLE
         }
     else:
-        found = dict(_from_sentences(documents, drawn, taken, random))
+        found = dict(_from_sentences(documents, names, taken, random))
     return [
         Judgment(str(number), query, dict.fromkeys(relevant, 1))
         for number, (query, relevant) in enumerate(found.items(), start=1)
@@ -70,10 +84,10 @@ def held_out(documents: Mapping[str, Document], taken: Taken, random: Random) ->
 
 
 def _from_sentences(
-    documents: Mapping[str, Document], drawn: Sequence[str], taken: Taken, random: Random
+    documents: Mapping[str, Document], names: Sequence[str], taken: Taken, random: Random
 ) -> Iterator[tuple[str, list[str]]]:
-    texts = {name: _flat(documents[name].text) for name in drawn}
-    for name in drawn:
+    texts = {name: _flat(documents[name].text) for name in names}
+    for name in names:
         _, body = _parts(documents[name])
         fitting = [one for one in map(_flat, _SENTENCE_END.split(body)) if len(one) in SENTENCE]
         if not fitting:
@@ -81,7 +95,7 @@ def _from_sentences(
         sentence = random.choice(fitting)
         query = sentence if taken == "sentence" else _some_words(sentence, random)
         if query:
-            yield query, [other for other in drawn if sentence in texts[other]]
+            yield query, [other for other in names if sentence in texts[other]]
 
 
 def _parts(document: Document) -> tuple[str, str]:

@@ -114,7 +114,7 @@ def search(
         min_score=min_score,
         sources=tuple(sources),
         cursor=cursor,
-        target=target,
+        target=deployment.target(target).name,
     )
     return Found(
         documents=tuple(
@@ -146,7 +146,12 @@ def find(
     from functions.core.entry import Hit
 
     answer = ask(
-        deployment, query=query, target=target, size=most, filters=tuple(filters), mode="knn"
+        deployment,
+        query=query,
+        target=deployment.target(target).name,
+        size=most,
+        filters=tuple(filters),
+        mode="knn",
     )
     return [
         Hit(
@@ -163,13 +168,16 @@ def find(
 
 
 def ask(deployment: "Deployment", **asked: Any) -> "SearchAnswer":
-    """Ask the search function; a wrong question is a UsageError."""
+    """Ask the search function; a wrong question is a UsageError.
+
+    Where no target is named, the function knows which one is meant, also after a migration that
+    began or ended while this process ran.
+    """
     from functions.core.failure import FailureError
     from functions.core.search import SearchAnswer
     from ops.index_questions import call_function
 
-    request = _request(asked | {"target": deployment.target(asked.get("target")).name})
-    question = request.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    question = _request(asked).model_dump(mode="json", by_alias=True, exclude_defaults=True)
     function = deployment.outputs["SearchFunction"]
     try:
         answer = call_function(deployment.lambda_, function, question)

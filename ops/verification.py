@@ -183,11 +183,18 @@ def comparison(
     from functions.adapters.dynamodb_table import DynamoDbTable
     from functions.adapters.opensearch_reader import OpenSearchReader
 
+    index = OpenSearchReader(deployment.index, pair.target.index)
+
+    def settle(seconds: float) -> None:
+        wait(seconds)
+        # A busy index may refresh later than that.
+        index.refresh()
+
     return Compare(
         table=DynamoDbTable(deployment.client("dynamodb")),
-        index=OpenSearchReader(deployment.index, pair.target.index),
+        index=index,
         ledger=deployment.ledger,
-        wait=wait,
+        wait=settle,
         pair=pair,
     )
 

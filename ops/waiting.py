@@ -90,10 +90,14 @@ class Waiting:
                 raise NotFoundYetError(self._explained(states, waited))
             wait(LOOK_SECONDS)
 
-    def is_known(self) -> bool:
-        """Tell whether the table or the ledger has the document at all."""
+    def check_known(self) -> None:
+        """Raise if neither the table nor the ledger has the document: there is nothing to find."""
         is_item = find_item(self.deployment, self.source, self.key) is not None
-        return is_item or any(self._row(target.name) for target in self.targets)
+        if not is_item and not any(self._row(target.name) for target in self.targets):
+            raise UsageError(
+                f"neither table {self.source.table} nor the ledger has {self.document!r}: it was"
+                " never written, or deleted more than a day ago"
+            )
 
     def _wanted(self) -> Wanted:
         item = find_item(self.deployment, self.source, self.key)
@@ -163,11 +167,7 @@ def wait(
     settings = deployment.source(source)
     name, key = read_key(deployment, settings, document)
     chosen = waiting(deployment, settings, name, key, target=target)
-    if not chosen.is_known():
-        raise UsageError(
-            f"neither table {settings.table} nor the ledger has {document!r}: it was never written,"
-            " or deleted more than a day ago"
-        )
+    chosen.check_known()
     return chosen.until_found(seconds)
 
 

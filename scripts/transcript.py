@@ -35,7 +35,7 @@ CHANGING = (
     (re.compile(r"\b\d{13}\b"), "VERSION"),
     (re.compile(r"\b\d+(\.\d+)? (s|ms)\b"), "DURATION"),
     (re.compile(r"\b0\.\d+\b"), "SCORE"),
-    (re.compile(r"\b[A-Za-z0-9+/]{60,}=*"), "TOKEN"),
+    (re.compile(r"(?<=--cursor )\S+"), "TOKEN"),
     (re.compile(r"[ \t]+"), " "),
 )
 

@@ -1,4 +1,4 @@
-"""How pytest-xdist spreads the tests: what shares a stack stays together, the longest first."""
+"""How the tests run: what shares a stack stays together, the longest first; which are measured."""
 
 import os
 from typing import Any
@@ -18,7 +18,9 @@ GROUPS = {
 }
 LONGEST_FIRST = tuple(dict.fromkeys(["one stack for all", *GROUPS.values()]))
 # Each of these takes seconds and shares nothing.
-ALONE = "tests/properties/"
+ALONE = ("tests/properties/", "tests/unit/ops/test_migration_commands.py")
+# To measure their coverage takes as much time again, and other tests reach the same.
+UNMEASURED = ("tests/properties/", "tests/flow/")
 
 
 class Groups(LoadScopeScheduling):  # type: ignore[misc]
@@ -40,6 +42,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the groups that take longest at the front, where the workers begin."""
     rank = {group: number for number, group in enumerate(LONGEST_FIRST)}
     items.sort(key=lambda item: rank.get(group_of(item.nodeid), len(rank)))
+    for item in items:
+        if item.nodeid.startswith(UNMEASURED):
+            item.add_marker(pytest.mark.no_cover)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Groups:

@@ -149,7 +149,7 @@ REMOVED_RULES = (
     ),
     _without(
         "after a lost write the row that stands is announced",
-        (closing, "announce_standing", removals.announce_no_more),
+        (closing, "_announce", removals.announce_no_more),
         (Receive, "_announced_again", lambda _, verdict, *__: verdict),
     ),
     _without(

@@ -214,7 +214,7 @@ class World:
     def _run_of_a_function(self) -> Iterator[None]:
         """Give the run a clock of its own machine."""
         before = self._skew_ms
-        self._skew_ms = self._random.randint(-MAX_SKEW_MS, MAX_SKEW_MS) // 2
+        self._skew_ms = self._random.randint(-MAX_SKEW_MS, MAX_SKEW_MS)
         outer, self.pipeline.embed["default"] = (
             self.pipeline.embed["default"],
             self._workers[self._depth],

@@ -18,7 +18,9 @@ from functions.adapters.bedrock_models import bedrock_model
 from functions.adapters.bounded_boto import BoundedCalls
 from functions.adapters.bounded_http import TooLargeAnswerError
 from functions.adapters.provider_answer import (
+    MisconfiguredError,
     answer_bytes,
+    asked_again,
     estimated_tokens,
     not_reached,
     refusal,
@@ -64,7 +66,7 @@ class BedrockEmbedder:
         """Return a vector or a failure per text, or raise the failure of the whole request."""
         deadline = time.monotonic() + timeout_seconds
         if not takes_one_text(self._target.model):
-            return self._ask(texts, deadline)
+            return self._judge(texts, deadline)
         # Before any thread needs it.
         _ = self._connection
         stop = _Stop()
@@ -82,6 +84,9 @@ class BedrockEmbedder:
             )
         except BotoCoreError as error:
             raise _misconfigured(error) from error
+        # What botocore cannot read it would raise as anything; the stubs do not know this event.
+        handler: Any = _keep_strings
+        client.meta.events.register("before-parse.bedrock-runtime.InvokeModel", handler)
         return client, BoundedCalls(client)
 
     @cached_property
@@ -92,11 +97,19 @@ class BedrockEmbedder:
         if stop.failure is not None:
             return FailureError(replace(stop.failure, is_asked=False))
         try:
-            return self._ask([text], deadline)
+            return self._judge([text], deadline)
         except FailureError as error:
             stop.note(error.failure)
             # Without its stack, which would hold this embedder and its connections.
             return type(error)(error.failure)
+
+    def _judge(self, texts: Sequence[str], deadline: float) -> Embedded:
+        try:
+            return self._ask(texts, deadline)
+        except MisconfiguredError as error:
+            if list(texts) == [HARMLESS]:
+                raise
+            return asked_again(error, lambda asked: self._ask(asked, deadline), texts)
 
     def _ask(self, texts: Sequence[str], deadline: float) -> Embedded:
         client, calls = self._connection
@@ -116,6 +129,19 @@ class BedrockEmbedder:
             raise _failure(error, is_harmless=list(texts) == [HARMLESS]) from error
         headers = answer["ResponseMetadata"]["HTTPHeaders"]
         return parse_answer(answer["body"].read(), headers, texts, self._target)
+
+
+def _keep_strings(response_dict: dict[str, Any], **_: Any) -> None:
+    """Leave of an error's body what botocore can read: its status is enough."""
+    if response_dict["status_code"] < 300:
+        return
+    try:
+        fields = orjson.loads(response_dict["body"])
+    except orjson.JSONDecodeError:
+        fields = None
+    pairs = fields.items() if isinstance(fields, dict) else ()
+    strings = {name: value for name, value in pairs if isinstance(value, str)}
+    response_dict["body"] = orjson.dumps(strings)
 
 
 class _Stop:
@@ -182,8 +208,7 @@ def _refusal(error: ClientError, *, is_harmless: bool) -> FailureError:
         [code],
         retry_after=retry_after_seconds(about["HTTPHeaders"]),
     )
-    is_configuration = refused.failure.kind is FailureKind.CONFIGURATION
-    if not is_configuration and not is_harmless:
+    if not is_harmless:
         return refused
     # It is about the role, the model or the region, and quotes no document.
     detail = str(error.response["Error"].get("Message", ""))[:LONGEST_DETAIL]

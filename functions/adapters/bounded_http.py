@@ -4,8 +4,8 @@ The timeouts of the HTTP library are per read: a byte a second would hold a run 
 """
 
 import ssl
-import sys
 import time
+import weakref
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -59,12 +59,8 @@ class BoundedTransport(httpx2.HTTPTransport):
             keepalive_expiry=60.0,
             network_backend=_Network(self._bounds),
         )
-
-    def __del__(self) -> None:
-        """Close the kept connection with its last user, as the SDK's own client does."""
-        # At the end of the process its modules are gone, and the system closes it.
-        if not sys.is_finalizing():
-            self.close()
+        # The kept connection is closed with its last user, as the SDK's own client does.
+        weakref.finalize(self, self._pool.close)
 
     def bound(self, *, seconds: float, max_bytes: int) -> None:
         """Set the limits of what is sent from now on."""
@@ -76,29 +72,52 @@ class BoundedTransport(httpx2.HTTPTransport):
         request.headers["accept-encoding"] = "gzip"
         self._bounds.has_connected = self._bounds.has_received = False
         try:
-            answer = super().handle_request(request)
+            answer = self._answer(request)
         except SEND_AGAIN:
-            # A kept connection that the server has closed: it has not seen the request.
+            # A kept connection that the server has closed, and has not seen the request, or that
+            # holds the rest of another answer: this one's own would follow it.
             if self._bounds.has_connected or self._bounds.has_received:
                 raise
-            answer = super().handle_request(request)
-        encoding = answer.headers.pop("content-encoding", "")
+            answer = self._answer(request)
+        encoding = answer.headers.pop("content-encoding", "").strip().lower()
         answer.headers.pop("content-length", None)
+        # JSON is UTF-8 whatever a header says, and the SDK would trust that.
+        media_type, _, _ = answer.headers.get("content-type", "").partition(";")
+        answer.headers["content-type"] = media_type
         return httpx2.Response(
             answer.status_code,
             headers=answer.headers,
-            stream=_Body(answer.stream, encoding, self._bounds.max_bytes),
+            stream=_Body(
+                answer.stream, encoding, self._bounds.max_bytes, is_error=not answer.is_success
+            ),
             extensions=answer.extensions,
         )
 
+    def _answer(self, request: httpx2.Request) -> httpx2.Response:
+        answer = super().handle_request(request)
+        if not self._bounds.has_received:
+            # The rest of what came for the last request: its vectors are those of other texts.
+            answer.close()
+            raise httpx2.RemoteProtocolError("the answer was there before its request")
+        return answer
+
 
 class _Body(httpx2.SyncByteStream):
-    def __init__(self, stream: Any, encoding: str, max_bytes: int) -> None:
+    def __init__(self, stream: Any, encoding: str, max_bytes: int, *, is_error: bool) -> None:
         self._stream = stream
         self._encoding = encoding
         self._max_bytes = max_bytes
+        self._is_error = is_error
 
     def __iter__(self) -> Iterator[bytes]:
+        try:
+            yield from self._bounded()
+        except (TooLargeAnswerError, httpx2.DecodingError):
+            # The status and the headers of an error say enough.
+            if not self._is_error:
+                raise
+
+    def _bounded(self) -> Iterator[bytes]:
         size = 0
         for part in _plain(self._stream, self._encoding):
             size += len(part)
@@ -113,7 +132,7 @@ class _Body(httpx2.SyncByteStream):
 def _plain(stream: Iterable[bytes], encoding: str) -> Iterator[bytes]:
     if encoding in ("", "identity"):
         yield from stream
-    elif encoding == "gzip":
+    elif encoding in ("gzip", "x-gzip"):
         yield from _expanded(stream)
     else:
         raise httpx2.DecodingError("an encoding that was not asked for")
@@ -125,9 +144,12 @@ def _expanded(stream: Iterable[bytes]) -> Iterator[bytes]:
     try:
         for chunk in stream:
             rest = chunk
-            while rest:
+            # A gzip may have several members, and zeros after each, which mean nothing.
+            while rest := rest.lstrip(b"\0") if expand.eof else rest:
+                if expand.eof:
+                    expand = zlib.decompressobj(GZIP_WINDOW)
                 yield expand.decompress(rest, PART_BYTES)
-                rest = expand.unconsumed_tail
+                rest = expand.unconsumed_tail or expand.unused_data
         yield expand.flush()
     except zlib.error as error:
         raise httpx2.DecodingError("not gzip") from error

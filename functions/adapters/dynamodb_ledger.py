@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from functions.adapters.dynamodb_batch import batch_get
 from functions.adapters.dynamodb_values import from_dynamodb, to_dynamodb
@@ -17,7 +17,7 @@ from functions.core.identity import RowKey
 from functions.core.lane import Lane
 from functions.core.ledger_row import SCHEMA, Group, LedgerRow, Status
 from functions.core.names import OPEN_INDEX
-from functions.core.ports import START, Cursor, Listed, Swapped
+from functions.core.ports import START, Cursor, Listed, Swapped, UnreadableRowsError
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -46,20 +46,41 @@ class DynamoDbLedger:
     def read(self, keys: Iterable[RowKey]) -> dict[RowKey, LedgerRow]:
         # BatchGetItem refuses a key that comes twice.
         wanted: list[dict[str, Any]] = [{"row_key": {"S": key}} for key in dict.fromkeys(keys)]
-        rows = map(from_item, batch_get(self._client, self._table, wanted))
-        return {row.row_key: row for row in rows}
+        rows: dict[RowKey, LedgerRow] = {}
+        unreadable: list[UnreadableRowsError] = []
+        for item in batch_get(self._client, self._table, wanted):
+            try:
+                row = from_item(item)
+                rows[row.row_key] = row
+            except UnreadableRowsError as error:
+                unreadable.append(error)
+        if unreadable:
+            refused = [key for error in unreadable for key in error.keys]
+            raise UnreadableRowsError(unreadable[0].failure, refused, rows)
+        return rows
 
     def write(self, rows: Sequence[LedgerRow]) -> Swapped:
-        swapped = Swapped({}, {})
         if not rows:
-            return swapped
-        with ThreadPoolExecutor(min(PARALLEL_WRITES, len(rows))) as pool:
-            for row, (won, standing) in zip(rows, pool.map(self._swap, rows), strict=True):
-                if won and standing:
-                    swapped.stored[row.row_key] = standing
-                else:
-                    swapped.lost[row.row_key] = standing
-        return swapped
+            return Swapped({}, {})
+        # A part for each thread: rows handed over one by one would switch threads each time.
+        parts = [rows[number::PARALLEL_WRITES] for number in range(min(PARALLEL_WRITES, len(rows)))]
+        with ThreadPoolExecutor(len(parts)) as pool:
+            written = [pool.submit(self._write_part, part) for part in parts]
+        # Only now, as an error that is raised before would cancel what has not begun.
+        return _together(one.result() for one in written)
+
+    def _write_part(self, rows: Sequence[LedgerRow]) -> Swapped:
+        """Write one after the other; one that fails keeps no other from being written."""
+        written: list[Swapped] = []
+        failed: FailureError | None = None
+        for row in rows:
+            try:
+                written.append(self._swap(row))
+            except FailureError as error:
+                failed = error
+        if failed is not None:
+            raise failed
+        return _together(written)
 
     def remove(self, row: LedgerRow) -> bool:
         with store_failures(f"writing table {self._table}"):
@@ -95,9 +116,11 @@ class DynamoDbLedger:
         with store_failures(f"reading the index of table {self._table}"):
             for page in pages:
                 for item in page["Items"]:
-                    yield _listed(item, group, shard)
+                    listed = _listed(item, group, shard)
+                    if listed is not None:
+                        yield listed
 
-    def _swap(self, row: LedgerRow) -> tuple[bool, LedgerRow | None]:
+    def _swap(self, row: LedgerRow) -> Swapped:
         stored = replace(row, revision=row.revision + 1)
         # Lets an SDK retry recognise its own first write.
         write_id = {"S": uuid4().hex}
@@ -114,10 +137,25 @@ class DynamoDbLedger:
                 )
             except self._client.exceptions.ConditionalCheckFailedException as error:
                 standing: Any = error.response.get("Item")
-                if standing and standing.get("write_id") == write_id:
-                    return True, stored
-                return False, from_item(standing) if standing else None
-        return True, stored
+                if not standing or standing.get("write_id") != write_id:
+                    return _lost(row.row_key, standing)
+        return Swapped({row.row_key: stored}, {})
+
+
+def _together(parts: Iterable[Swapped]) -> Swapped:
+    swapped = Swapped({}, {})
+    for one in parts:
+        swapped.stored.update(one.stored)
+        swapped.lost.update(one.lost)
+        swapped.unreadable.update(one.unreadable)
+    return swapped
+
+
+def _lost(key: RowKey, standing: dict[str, Any] | None) -> Swapped:
+    try:
+        return Swapped({}, {key: from_item(standing) if standing else None})
+    except UnreadableRowsError as error:
+        return Swapped({}, {}, {key: error.failure})
 
 
 def to_item(row: LedgerRow) -> dict[str, Any]:
@@ -142,20 +180,35 @@ def from_item(item: dict[str, Any]) -> LedgerRow:
     """
     values = from_dynamodb(item)
     if (schema := values.get("schema", SCHEMA)) > SCHEMA:
-        why = f"row of schema {schema}: deploy the version that wrote it; this one knows {SCHEMA}"
-        raise FailureError(Failure(FailureKind.STORE_UNAVAILABLE, why))
+        raise _unreadable(item, f"row of schema {schema}, this version knows {SCHEMA}")
     if values.get("in_work"):
         values["status"] = Status.PROCESSING
     for part, names in PARTS.items():
         values[part] = {name: values[name] for name in names & values.keys()}
-    return _ROW.validate_python(values)
+    try:
+        return _ROW.validate_python(values)
+    except ValidationError as error:
+        # Where the values stand, and not what they are.
+        places = ", ".join(".".join(map(str, one["loc"])) for one in error.errors())
+        why = f"row of schema {schema}, unknown to this version: {places}"
+        raise _unreadable(item, why) from error
 
 
-def _listed(item: dict[str, Any], group: Group, shard: int) -> Listed:
+def _unreadable(item: dict[str, Any], why: str) -> UnreadableRowsError:
+    message = f"{why}: deploy the version that wrote it"
+    failure = Failure(FailureKind.STORE_UNAVAILABLE, message)
+    return UnreadableRowsError(failure, [RowKey(item["row_key"]["S"])], {})
+
+
+def _listed(item: dict[str, Any], group: Group, shard: int) -> Listed | None:
+    """Read a row as the sparse index has it; None: newer code knows more statuses or lanes."""
+    status, lane = item["status"]["S"], item["lane"]["S"]
+    if status not in set(Status) or lane not in set(Lane):
+        return None
     return Listed(
         row_key=RowKey(item["row_key"]["S"]),
-        status=Status(item["status"]["S"]),
-        lane=Lane(item["lane"]["S"]),
+        status=Status(status),
+        lane=Lane(lane),
         due_ms=int(item["due_ms"]["N"]),
         group=group,
         cursor=Cursor(str(shard)),

@@ -10,8 +10,9 @@ import openai
 from functions.adapters.bounded_http import BoundedTransport, TooLargeAnswerError
 from functions.adapters.openai_limits import LIMITS, sends_dimensions
 from functions.adapters.provider_answer import (
-    ForbiddenError,
+    MisconfiguredError,
     answer_bytes,
+    asked_again,
     checked,
     decoded,
     estimated_tokens,
@@ -23,7 +24,7 @@ from functions.adapters.provider_answer import (
     wrong,
 )
 from functions.adapters.provider_headers import allowance, retry_after_seconds
-from functions.core.failure import Failure, FailureError, FailureKind, RefusedRequestError
+from functions.core.failure import FailureError, FailureKind
 from functions.core.ports import HARMLESS, Allowance, Embedded
 from functions.core.settings import TargetSettings
 
@@ -56,13 +57,9 @@ class OpenAiEmbedder:
                 raise
             if self._has_new_key():
                 return self._ask(texts)
-            if is_harmless or not isinstance(error, ForbiddenError):
+            if is_harmless or not isinstance(error, MisconfiguredError):
                 raise
-            # A firewall before the provider refuses by content: this raises if it is not that.
-            self._ask([HARMLESS])
-            raise RefusedRequestError(
-                Failure(FailureKind.INVALID_INPUT, error.failure.message)
-            ) from error
+            return asked_again(error, self._ask, texts)
 
     def _has_new_key(self) -> bool:
         """Read the key again: it may have been replaced since this process started."""
@@ -85,7 +82,7 @@ class OpenAiEmbedder:
                 body={**self._fields, "input": list(texts)},
             )
         except openai.OpenAIError as error:
-            raise _failure(error, estimated_tokens(texts)) from error
+            raise _failure(error, texts) from error
         return _parse(answer.content, allowance(answer.headers), texts, self._target.dimensions)
 
 
@@ -127,7 +124,7 @@ def _parse(body: bytes, allowed: Allowance, texts: Sequence[str], dimensions: in
     """Take nothing on trust: a wrong vector in the index is worse than none."""
     try:
         answer = decoded(body)
-        items = {_index(item.get("index", n)): item for n, item in enumerate(answer["data"])}
+        items = {_index(item.get("index"), n): item for n, item in enumerate(answer["data"])}
         usage = answer.get("usage")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise FailureError(wrong(f"the answer cannot be read ({type(error).__name__})")) from None
@@ -140,12 +137,14 @@ def _parse(body: bytes, allowed: Allowance, texts: Sequence[str], dimensions: in
     return Embedded(results, paid_tokens(count, texts), allowed)
 
 
-def _index(given: Any) -> Any:
+def _index(given: Any, position: int) -> Any:
+    if given is None:
+        return position
     # Some servers write every number as text.
     return int(given) if isinstance(given, str) else given
 
 
-def _failure(error: openai.OpenAIError, tokens: int) -> FailureError:
+def _failure(error: openai.OpenAIError, texts: Sequence[str]) -> FailureError:
     if isinstance(error, openai.APITimeoutError):
         return too_slow(error.__cause__)
     if isinstance(error.__cause__, TooLargeAnswerError):
@@ -156,13 +155,14 @@ def _failure(error: openai.OpenAIError, tokens: int) -> FailureError:
         error.status_code,
         (error.code, error.type),
         retry_after=retry_after_seconds(error.response.headers),
-        is_above_limit=_is_above_limit(error, tokens),
+        is_above_limit=_is_above_limit(error, texts),
     )
 
 
-def _is_above_limit(error: openai.APIStatusError, tokens: int) -> bool:
+def _is_above_limit(error: openai.APIStatusError, texts: Sequence[str]) -> bool:
     """Tell a request above the account's limit, which no waiting helps, from a busy minute."""
     rate = allowance(error.response.headers).tokens
     limit = rate.limit if rate is not None else None
-    is_above = limit is not None and 0 < limit < tokens
+    # By a number that may mean anything a request is split, but no single text is condemned.
+    is_above = len(texts) > 1 and limit is not None and 0 < limit < estimated_tokens(texts)
     return is_above or "request too large" in str(error.message).lower()

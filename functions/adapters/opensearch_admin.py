@@ -1,8 +1,15 @@
 """Index administration on OpenSearch."""
 
+from collections.abc import Collection
 from typing import Any
 
-from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp, segment, unavailable
+from functions.adapters.opensearch_http import (
+    FORBIDDEN,
+    OpenSearchError,
+    OpenSearchHttp,
+    segment,
+    unavailable,
+)
 
 
 class OpenSearchAdmin:
@@ -39,19 +46,33 @@ class OpenSearchAdmin:
         if self._aliases(alias) is None:
             self._http.call("PUT", f"{segment(index)}/_alias/{segment(alias)}", {})
 
-    def index_behind(self, alias: str) -> str | None:
-        """Return the index that an alias stands for; None where there is no such alias."""
-        return next(iter(self._aliases(alias) or ()), None)
+    def indexes_behind(self, alias: str) -> frozenset[str]:
+        """Return the indexes that an alias stands for; none where there is no such alias."""
+        return frozenset(self._aliases(alias) or ())
+
+    def is_nowhere(self, alias: str) -> bool:
+        """Tell whether an alias stands for nothing; False also where that may not be asked."""
+        try:
+            return not self.indexes_behind(alias)
+        except OpenSearchError as error:
+            # The role may ask only for aliases of targets that are in the stage.
+            if error.status != FORBIDDEN:
+                raise
+            return False
 
     def aliases(self, alias: str) -> frozenset[str]:
         """Return all aliases of the index behind an alias."""
         found = (self._aliases(alias) or {}).values()
         return frozenset(name for one in found for name in one["aliases"])
 
-    def move_alias(self, alias: str, *, before: str, after: str) -> None:
-        """Let an alias stand for another index, in one step; fail if it has moved meanwhile."""
+    def move_alias(self, alias: str, *, before: Collection[str], after: str) -> None:
+        """Let an alias stand for one index alone, in one step; fail if it has moved meanwhile."""
         moves = [
-            {"remove": {"index": before, "alias": alias, "must_exist": True}},
+            *(
+                {"remove": {"index": one, "alias": alias, "must_exist": True}}
+                for one in sorted(before)
+            ),
+            # After the others: an index may be among them.
             {"add": {"index": after, "alias": alias}},
         ]
         self._http.call("POST", "_aliases", {"actions": moves})

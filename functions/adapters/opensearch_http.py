@@ -23,6 +23,8 @@ TIMEOUT_SECONDS = 10
 # Without it a body waits until the other side has acknowledged the headers: 40 ms a request.
 SEND_AT_ONCE: list[Any] = [(IPPROTO_TCP, TCP_NODELAY, 1)]
 FORBIDDEN = 403
+# Without it a search that some shards could not answer looks like one that found less.
+WHOLE = {"allow_partial_search_results": "false"}
 
 
 class OpenSearchError(Exception):

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from functions.adapters.opensearch_http import IndexCalls, segment, unavailable
+from functions.adapters.opensearch_http import WHOLE, IndexCalls, segment, unavailable
 from functions.core.entry import StoredEntry
 from functions.core.entry_shape import (
     SUMMARY_FIELDS,
@@ -38,7 +38,7 @@ class OpenSearchReader:
     def without_vectors(self, ids: Sequence[EntryId]) -> set[EntryId]:
         if not ids:
             return set()
-        answer = self._call("_search", without_vectors(ids))
+        answer = self._call("_search", without_vectors(ids), WHOLE)
         return {EntryId(found["_id"]) for found in answer["hits"]["hits"]}
 
     def page(
@@ -50,10 +50,10 @@ class OpenSearchReader:
         buckets: Collection[int] | None = None,
     ) -> list[StoredEntry]:
         query = page(source, size=most, after=after, buckets=buckets)
-        return [stored(found) for found in self._call("_search", query)["hits"]["hits"]]
+        return [stored(found) for found in self._call("_search", query, WHOLE)["hits"]["hits"]]
 
     def sums(self, source: str) -> dict[int, BucketSum]:
-        answer = self._call("_search", bucket_sums(source))
+        answer = self._call("_search", bucket_sums(source), WHOLE)
         return dict(map(bucket_sum, answer["aggregations"]["buckets"]["buckets"]))
 
     def refresh(self) -> None:

@@ -8,15 +8,16 @@ import orjson
 
 from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp, segment, unavailable
 from functions.core.entry_shape import SUMMARY_FIELDS, stored
-from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.failure import Failure, FailureError, FailureKind, MissingIndexError
 from functions.core.identity import EntryId
 
+NOT_FOUND = 404
 NO_INDEX = "index_not_found_exception"
 # A whole request refused: for its size, for missing rights, or for a missing index.
 REFUSED_AS = {
     401: FailureKind.CONFIGURATION,
     403: FailureKind.CONFIGURATION,
-    404: FailureKind.CONFIGURATION,
+    NOT_FOUND: FailureKind.CONFIGURATION,
     413: FailureKind.RESOURCE,
 }
 
@@ -62,7 +63,7 @@ class OpenSearchRemoval:
             if "error" in doc:
                 kind = doc["error"].get("type")
                 if kind == NO_INDEX:
-                    raise FailureError(self._missing)
+                    raise MissingIndexError(self._missing)
                 raise unavailable(f"reading answered {kind}")
 
     @property
@@ -79,7 +80,9 @@ class OpenSearchRemoval:
             kind = REFUSED_AS.get(error.status, FailureKind.INDEX_UNAVAILABLE)
             # The reason of a refused body may quote the document: only its type is kept.
             reason = f"OpenSearch answered 400 {error.kind}" if error.status == 400 else str(error)
-            raise FailureError(Failure(kind, reason)) from error
+            # Any other 404 is that of a path or a proxy: the index may well be there.
+            raised = MissingIndexError if error.kind == NO_INDEX else FailureError
+            raise raised(Failure(kind, reason)) from error
 
 
 def _deletion(name: EntryId, version: int) -> bytes:

@@ -1,6 +1,12 @@
 """Searches an index of OpenSearch by its name, and tells which one stands behind a read alias."""
 
-from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp, segment, unavailable
+from functions.adapters.opensearch_http import (
+    WHOLE,
+    OpenSearchError,
+    OpenSearchHttp,
+    segment,
+    unavailable,
+)
 from functions.core.entry import Hit
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.ports import HybridMissingError
@@ -26,19 +32,26 @@ class OpenSearchSearch:
                 message = f"OpenSearch has no alias {alias}: deploy the stage again"
                 raise FailureError(Failure(FailureKind.CONFIGURATION, message)) from error
             raise unavailable(f"it answered {error.status} {error.kind}") from error
+        if len(answer) > 1:
+            names = ", ".join(sorted(answer))
+            message = f"the alias {alias} stands at several indexes: {names}. Remove all but one"
+            raise FailureError(Failure(FailureKind.CONFIGURATION, message))
         [(name, found)] = answer.items()
         meta = found["mappings"].get("_meta", {})
         return ServedIndex(name, str(meta.get("model")), int(meta.get("dimensions", 0)))
 
     def ask(self, index: str, question: Question) -> list[Hit]:
         """Return the best documents, best first."""
+        path, body = f"{segment(index)}/_search", query_body(question)
         try:
-            answer = self._http.call("POST", f"{segment(index)}/_search", query_body(question))
+            answer = self._http.call("POST", path, body, query=WHOLE)
             return [hit(found) for found in answer["hits"]["hits"]]
-        except (OpenSearchError, NoPassageError) as error:
-            is_refused = isinstance(error, NoPassageError) or error.status == BAD_REQUEST
-            if question.mode == "hybrid" and is_refused:
+        except NoPassageError as error:
+            if question.mode == "hybrid":
+                raise HybridMissingError from error
+            raise unavailable("it found no passages") from error
+        except OpenSearchError as error:
+            if question.mode == "hybrid" and error.status == BAD_REQUEST:
                 raise HybridMissingError from error
             # The reason may quote the question: only its kind is kept.
-            status = "" if isinstance(error, NoPassageError) else f"{error.status} {error.kind}"
-            raise unavailable(f"it refused the search: {status or 'no passages'}") from error
+            raise unavailable(f"it refused the search: {error.status} {error.kind}") from error

@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -17,14 +17,17 @@ from functions.core.failure import (
     RefusedRequestError,
     TooLargeRequestError,
 )
+from functions.core.ports import HARMLESS, Embedded
 
 if TYPE_CHECKING:
     from functions.core.entry import Vector
 
+# Gateways that bill by credit answer so to requests that cost more than what is left.
+PAYMENT_REQUIRED = 402
 # 429 that is no throttling.
 NO_WAITING_HELPS = frozenset({"insufficient_quota", "billing_not_active"})
-# Key, account, path, method or format are wrong.
-MISCONFIGURED = (401, 402, 404, 405, 410, 415)
+# Key, path, method or format are wrong.
+MISCONFIGURED = (401, 403, 404, 405, 410, 415)
 # Of the statuses that may pass, those that are no error of the provider.
 PASSING = {408: FailureKind.TIMEOUT, 429: FailureKind.THROTTLED}
 # Answers of a gateway that may not have waited for the end of the work.
@@ -43,8 +46,8 @@ MARKS_PER_TEXT = 100
 BYTES_PER_TOKEN = 4
 
 
-class ForbiddenError(FailureError):
-    """The provider answered 403: for the key, or, before it, for what the request says."""
+class MisconfiguredError(FailureError):
+    """The status says that a setting is wrong; of a firewall, that it dislikes the text."""
 
 
 def answer_bytes(texts: int, dimensions: int) -> int:
@@ -133,17 +136,37 @@ def refusal(
     codes = [str(name) for name in names if name is not None and CODE.fullmatch(str(name))]
     message = f"the provider answered {status} {codes[0] if codes else ''}".strip()
     is_quota = status == 429 and not NO_WAITING_HELPS.isdisjoint(codes)
-    # A redirect is not followed: the address in the settings is the one to correct.
-    if is_quota or status < 400 or status in MISCONFIGURED:
+    # A harmless text may pass where little is left: that says nothing about the others.
+    if is_quota or status == PAYMENT_REQUIRED:
         return FailureError(Failure(FailureKind.CONFIGURATION, message))
+    # A redirect is not followed: the address in the settings is the one to correct.
+    if status < 400 or status in MISCONFIGURED:
+        return MisconfiguredError(Failure(FailureKind.CONFIGURATION, message))
     if status == 413 or (status == 429 and is_above_limit):
         return TooLargeRequestError(Failure(FailureKind.INVALID_INPUT, message))
     match status:
-        case 403:
-            return ForbiddenError(Failure(FailureKind.CONFIGURATION, message))
         case 400 | 422:
             return RefusedRequestError(Failure(FailureKind.INVALID_INPUT, message))
         case _:
             kind = PASSING.get(status, FailureKind.PROVIDER_ERROR)
             is_refused = status not in GATEWAY_STATUSES
             return FailureError(Failure(kind, message, retry_after, is_refused=is_refused))
+
+
+def asked_again(
+    error: MisconfiguredError, ask: Callable[[Sequence[str]], Embedded], texts: Sequence[str]
+) -> Embedded:
+    """Tell a wrong setting from a firewall that refuses by content: there a harmless text passes.
+
+    The texts are asked for once more then, as a refusal of a moment is not theirs. If the harmless
+    text fails in passing, so have they: neither they nor the setting is judged.
+    """
+    try:
+        ask([HARMLESS])
+    except (RefusedRequestError, TooLargeRequestError) as doubt:
+        raise error from doubt
+    try:
+        return ask(texts)
+    except MisconfiguredError as refused:
+        failure = Failure(FailureKind.INVALID_INPUT, refused.failure.message)
+        raise RefusedRequestError(failure) from refused

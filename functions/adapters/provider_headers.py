@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from math import isfinite
 
+from functions.core.control import LONGEST_COOLDOWN_SECONDS
 from functions.core.ports import Allowance, RateLimit
 
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -28,12 +29,18 @@ def allowance(headers: Mapping[str, str]) -> Allowance:
 
 def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
     """Return the seconds to wait; None where the headers do not say, or not in a known form."""
+    seconds = _asked_seconds(headers)
+    # A date far away must not park a document for years.
+    return None if seconds is None else min(max(0.0, seconds), LONGEST_COOLDOWN_SECONDS)
+
+
+def _asked_seconds(headers: Mapping[str, str]) -> float | None:
     milliseconds = _number(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
-        return max(0.0, milliseconds / 1000)
+        return milliseconds / 1000
     given = headers.get("retry-after", "")
     seconds = _number(given)
-    return _until(given) if seconds is None else max(0.0, seconds)
+    return _until(given) if seconds is None else seconds
 
 
 def _rate_limit(headers: Mapping[str, str], what: str) -> RateLimit | None:
@@ -66,7 +73,7 @@ def _seconds(text: str) -> float | None:
 
 def _until(date: str) -> float | None:
     try:
-        return max(0.0, parsedate_to_datetime(date).timestamp() - time.time())
+        return parsedate_to_datetime(date).timestamp() - time.time()
     except (ValueError, OverflowError):
         return None
 

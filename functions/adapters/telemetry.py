@@ -29,6 +29,7 @@ WARNINGS = frozenset(
         "probe_failed",
         "probe_not_sent",
         "reconcile_failed",
+        "replaced_index_missing",
         "requeue_held_back",
         "round_failed",
         "segment_failed",

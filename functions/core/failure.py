@@ -90,6 +90,10 @@ class FailureError(Exception):
         self.failure = failure
 
 
+class MissingIndexError(FailureError):
+    """There is no index behind the alias: it was lost, or was never made."""
+
+
 class RefusedRequestError(FailureError):
     """The provider refused a request for its content: halving it finds the rejected input."""
 

@@ -14,8 +14,13 @@ from functions.core.settings import MetadataType
 
 Value = str | int | float | bool
 
-_CONDITION = re.compile(r"([A-Za-z0-9][A-Za-z0-9_-]*)\s*(>=|<=|=|>|<)\s*(.*)", re.DOTALL)
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_CONDITION = re.compile(
+    r"\s*(?P<field>[A-Za-z0-9][A-Za-z0-9_-]*)\s*(?P<operator>>=|<=|=|>|<)(?P<value>(?!=).*)",
+    re.DOTALL,
+)
+# Also without dashes, as Python and `read_document` take it; no weeks, which nobody means.
+_DAY = re.compile(r"\d{4}-?\d{2}-?\d{2}")
+_DATE = re.compile(rf"{_DAY.pattern}([T ].+)?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _EXAMPLES: Mapping[MetadataType, str] = {
@@ -84,8 +89,11 @@ def milliseconds(value: object) -> int | None:
 def _read(text: str, known: Mapping[str, MetadataType]) -> tuple[str, Test]:
     found = _CONDITION.fullmatch(text)
     if found is None:
-        raise FilterError(f"{text!r} is no filter: write FIELD=VALUE, or >=, <=, > or < for =")
-    field, operator, value = found.groups()
+        raise FilterError(
+            f"{text!r} is no filter: write FIELD=VALUE, or >=, <=, > or < for =; what is not wanted"
+            " stands under `not`"
+        )
+    field, operator, value = found["field"], found["operator"], found["value"].strip()
     if field not in known:
         names = ", ".join(sorted(known)) or "none"
         raise FilterError(f"no source has the metadata {field}; there is: {names}")
@@ -94,10 +102,12 @@ def _read(text: str, known: Mapping[str, MetadataType]) -> tuple[str, Test]:
         raise FilterError(f"{field} is a {kind}, which has no order: write {field}=VALUE")
     if kind == "date":
         return operator, _date_test(field, operator, value)
+    if kind == "text" and not any(map(str.isalnum, value)):
+        raise FilterError(f"{field} is a text: name words of it, not {value!r}")
     typed = _typed(field, kind, value)
-    if operator == "=":
+    if isinstance(typed, str) or operator == "=":
         return operator, Test(field, kind, typed)
-    return operator, _number_test(field, kind, operator, float(typed))
+    return operator, _number_test(field, kind, operator, typed)
 
 
 def _typed(field: str, kind: MetadataType, text: str) -> Value:
@@ -154,8 +164,10 @@ def _date_test(field: str, operator: str, text: str) -> Test:
 def _span(text: str) -> tuple[int, int] | None:
     """Return the first millisecond of a day or a moment, and the first one after it."""
     try:
-        moment = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text) if _DATE.fullmatch(text) else None
     except ValueError:
+        return None
+    if moment is None:
         return None
     # As OpenSearch reads a date without a zone.
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)

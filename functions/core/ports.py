@@ -1,7 +1,7 @@
 """What the steps depend on; implemented by the adapters and by local/memory."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NewType, Protocol
 
 from functions.core.announcement import EventDetail
@@ -99,10 +99,13 @@ class Source(Protocol):
 
 class Ledger(Protocol):
     def read(self, keys: Iterable[RowKey]) -> dict[RowKey, LedgerRow]:
-        """Return the rows that exist, read consistently."""
+        """Return the rows that exist, read consistently; raise UnreadableRowsError."""
 
     def write(self, rows: Sequence[LedgerRow]) -> "Swapped":
-        """Write each row over the revision that it was read at, or where there is none."""
+        """Write each row over the revision that it was read at, or where there is none.
+
+        One that newer code wrote is left as it is, and told apart from what was lost.
+        """
 
     def remove(self, row: LedgerRow) -> bool:
         """Delete the row if it stands at this revision; return whether."""
@@ -112,8 +115,20 @@ class Ledger(Protocol):
     ) -> Iterator["Listed"]:
         """Yield the rows of these groups that are due, as the sparse index knows them.
 
+        One that this code cannot read is left out.
         From `start` on, and then those before it: a walk that is cut off goes on where it ended.
         """
+
+
+class UnreadableRowsError(FailureError):
+    """Newer code wrote some of the rows: they are left alone, and concern no other row."""
+
+    def __init__(
+        self, failure: Failure, keys: Collection[RowKey], rows: dict[RowKey, LedgerRow]
+    ) -> None:
+        super().__init__(failure)
+        self.keys = keys  # of those that cannot be read
+        self.rows = rows  # that were asked for together with them
 
 
 @dataclass(frozen=True)
@@ -151,6 +166,8 @@ class Swapped:
 
     stored: dict[RowKey, LedgerRow]  # as they stand there now, ready for the next write
     lost: dict[RowKey, LedgerRow | None]  # what another writer has put there (None: it is gone)
+    # Where newer code has put what cannot be read: it is left alone.
+    unreadable: dict[RowKey, Failure] = field(default_factory=dict)
 
 
 class TaskQueue(Protocol):

@@ -34,7 +34,7 @@ class SearchRequest(Frozen):
     without: tuple[Condition_, ...] = Field((), max_length=50, alias="not")
     mode: Mode = "hybrid"
     weight: float = Field(0.5, ge=0, le=1)  # of meaning in hybrid; the rest is that of the words
-    min_score: float | None = None
+    min_score: float | None = Field(None, allow_inf_nan=False)
     size: int = Field(10, ge=1, le=MOST_RESULTS)
     cursor: str | None = Field(None, max_length=1000)
 
@@ -94,24 +94,41 @@ class CursorError(ValueError):
     """A cursor that belongs to no page of this search."""
 
 
-def page_start(request: SearchRequest, index: str) -> int:
-    """Return how many results the pages before had."""
+@dataclass(frozen=True)
+class PageStart:
+    """Where a page begins: after so many results, which were answered in this mode."""
+
+    results: int = 0
+    mode: Mode | None = None
+
+    def check(self, mode: Mode) -> None:
+        """Refuse an answer in another mode than that of the pages before: it has another order."""
+        if self.mode not in (None, mode):
+            raise CursorError(
+                f"the pages before were answered by {self.mode}, and now it is {mode}: begin"
+                " without a cursor"
+            )
+
+
+def page_start(request: SearchRequest, index: str) -> PageStart:
+    """Read the cursor; without one it is the first page."""
     if request.cursor is None:
-        return 0
+        return PageStart()
     try:
         found = json.loads(base64.urlsafe_b64decode(request.cursor))
-        start, digest = int(found["start"]), found["search"]
-    except (ValueError, KeyError, TypeError):
+        start = PageStart(int(found["start"]), found.get("mode"))
+        digest = found["search"]
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         raise CursorError("the cursor is damaged: pass `next` of an answer as it is") from None
-    if digest != _digest(request, index) or not 0 < start < MOST_RESULTS:
+    if digest != _digest(request, index) or not 0 < start.results < MOST_RESULTS:
         raise CursorError("the cursor is that of another search or index: begin without one")
     return start
 
 
-def next_cursor(request: SearchRequest, index: str, start: int) -> str:
+def next_cursor(request: SearchRequest, index: str, start: PageStart) -> str:
     """Write where the next page begins; it fits this search and this index only."""
-    text = json.dumps({"start": start, "search": _digest(request, index)})
-    return base64.urlsafe_b64encode(text.encode()).decode()
+    found = {"start": start.results, "mode": start.mode, "search": _digest(request, index)}
+    return base64.urlsafe_b64encode(json.dumps(found).encode()).decode()
 
 
 def _digest(request: SearchRequest, index: str) -> str:

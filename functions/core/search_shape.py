@@ -3,7 +3,10 @@
 Beside entry_shape, the only module that names fields of the index.
 """
 
-from collections.abc import Mapping
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from functions.core.entry import Hit
@@ -15,6 +18,25 @@ EF_SEARCH = 200
 # Which half of a hybrid query has found a passage; that of the meaning is shown first.
 HALVES = ("knn", "text")
 VECTORS = "chunks.vector"
+# Each word is a clause, and so is each filter, of which there are 100; OpenSearch takes 1,024.
+MOST_WORDS = 512
+MOST_FILTER_WORDS = 400
+# What follows is how OpenSearch's standard analyzer cuts a text, by UAX #29, or into more words.
+LONGEST_WORD = 255
+# A character of Chinese or Japanese is a word.
+_ALONE = re.compile(
+    "[\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c\u3040-\u30ff\u31f0-\u31ff\u3400-\u9fff"
+    "\uf900-\ufaff\uff66-\uff9f\U00016fe0-\U00016fff\U0001aff0-\U0001b16f\U00020000-\U0003ffff]"
+)
+# Thai, Lao, Myanmar, Khmer and their kin put no spaces between words: all up to one is a word.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\ua9e0-\ua9ff\uaa60-\uaadf"
+    "\U00011700-\U0001174f]"
+)
+# Joiners of zero width count with their letter, as marks do.
+_JOINERS = "\u200c\u200d"
+# Of punctuation, what is an emoji too.
+_EMOJI = "\u203c\u2049\u3030\u303d"
 
 
 class NoPassageError(Exception):
@@ -133,8 +155,49 @@ def _nearest(question: Question) -> dict[str, Any]:
 
 
 def _matching(question: Question) -> dict[str, Any]:
-    words = _chunks("text", {"match": {"chunks.text": {"query": question.words}}})
+    words = _chunks("text", {"match": {"chunks.text": {"query": first_words(question.words)}}})
     return {"bool": {"must": [words], **_selected(question)}}
+
+
+def filter_words(conditions: Iterable[Condition]) -> int:
+    """Count the words that filters by text have."""
+    texts = [str(one.value) for cond in conditions for one in cond.tests if one.kind == "text"]
+    return sum(1 for text in texts for _ in _word_starts(text))
+
+
+def first_words(text: str) -> str:
+    """Return the text up to the last word that OpenSearch takes."""
+    beyond = next(islice(_word_starts(text), MOST_WORDS, None), None)
+    return text if beyond is None else text[:beyond]
+
+
+def _word_starts(text: str) -> Iterator[int]:
+    former, length = "", 0
+    for place, char in enumerate(text):
+        kind = _kind(char)
+        # A mark belongs to what stands before it; where nothing does, it is a word of its own.
+        if kind == "mark" and former:
+            kind = former
+            is_new = length == LONGEST_WORD
+        else:
+            is_new = kind != former or kind == "alone" or length == LONGEST_WORD
+        if kind and is_new:
+            yield place
+        former, length = kind, 1 if is_new else length + 1
+
+
+def _kind(char: str) -> str:
+    """Tell which characters make a word together; "": none does with this one."""
+    category = unicodedata.category(char)
+    if category[0] == "M" or char in _JOINERS:
+        return "mark"
+    if char.isspace() or (category[0] == "P" and char != "_" and char not in _EMOJI):
+        return ""
+    if char.isalnum() or char == "_":
+        if _ALONE.match(char):
+            return "alone"
+        return "unspaced" if _UNSPACED.match(char) and not char.isdecimal() else "spaced"
+    return "" if char.isascii() else "alone"
 
 
 def _chunks(name: str, query: dict[str, Any]) -> dict[str, Any]:

@@ -1,11 +1,14 @@
 """The one optimistic write: decide on rows, write, and decide again where another was faster."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from functions.core.identity import RowKey
 from functions.core.ledger_row import LedgerRow
-from functions.core.ports import Ledger
+from functions.core.ports import Ledger, UnreadableRowsError
+
+if TYPE_CHECKING:
+    from functions.core.failure import Failure
 
 
 class Decision(Protocol):
@@ -23,13 +26,18 @@ def swap_until_settled(
 ) -> Iterator[tuple[RowKey, D, LedgerRow | None]]:
     """Yield each decision once it is written, with the row as it stands in the ledger then.
 
-    A row that another writer changed first is decided on again, as that writer left it.
+    A row that another writer changed first is decided on again, as that writer left it. Where that
+    was newer code, UnreadableRowsError is raised after all others are settled.
     """
     waiting = rows
+    unreadable: dict[RowKey, Failure] = {}
     while waiting:
         decisions = decide(waiting)
         swapped = ledger.write([one.row for one in decisions.values() if one.row is not None])
+        unreadable |= swapped.unreadable
         for key, decision in decisions.items():
-            if key not in swapped.lost:
+            if key not in swapped.lost and key not in unreadable:
                 yield key, decision, swapped.stored.get(key, waiting[key])
         waiting = swapped.lost
+    if unreadable:
+        raise UnreadableRowsError(next(iter(unreadable.values())), unreadable.keys(), {})

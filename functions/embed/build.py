@@ -57,7 +57,7 @@ def build_embed(
     payment = Payment(
         embedder=GuardedEmbedder(embedder, guard),
         index=guarded,
-        reused=tuple(GuardedIndex(one, guard) for one in reused),
+        reused=tuple(GuardedIndex(one, guard, may_be_missing=True) for one in reused),
         stash=stash,
         telemetry=telemetry,
         target=target,

@@ -51,6 +51,8 @@ def split(
 ) -> list[str]:
     """Cut into chunks of at most so many tokens, and at most so many bytes for each of them."""
     max_bytes = max_tokens * max_bytes_per_token
+    # White space before the first word belongs to no unit: nothing of it is kept.
+    text = text.lstrip()
     if _fits(text, max_tokens):
         chunks = [text]
     else:

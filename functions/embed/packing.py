@@ -50,6 +50,7 @@ class Piece:
     tokens: int
     document: int
     past: Past = NO_PAST
+    is_shared: bool = False  # another document of the batch has it, too
 
 
 def pack(pieces: Sequence[Piece], *, max_tokens: int, max_inputs: int) -> list[list[Piece]]:

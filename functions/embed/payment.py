@@ -1,10 +1,10 @@
 """A load -> vectors for its chunks. What was paid once, for whatever reason, is not paid again."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from functions.core.entry import Chunk, Entry, StoredEntry, Vector
-from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.failure import Failure, FailureError, FailureKind, MissingIndexError
 from functions.core.identity import EntryId, RowKey
 from functions.core.ledger_row import LedgerRow
 from functions.core.ports import Embedder, Stash, Telemetry, VectorIndex
@@ -75,6 +75,7 @@ class Payment:
     misconfigured: Callable[[Failure], None]  # called if a setting is the cause
     excuse: Callable[[int], None]  # called with the requests for which a document is the cause
     reused: Sequence[VectorIndex] = ()  # indexes whose vectors are taken, never written
+    paid_again: set[RowKey] = field(default_factory=set)  # of this run, for which one was missing
 
     def pay(
         self, load: Sequence[Prepared], time: RunTime
@@ -113,6 +114,12 @@ class Payment:
                 # A run with it has failed or crashed before, and this one may too.
                 self.keep(prepared, vectors)
         return paid, unpaid
+
+    def report(self) -> None:
+        """Say at the end of a run that it paid for what a replaced index had, and start again."""
+        if self.paid_again:
+            self.telemetry.event("replaced_index_missing", documents=len(self.paid_again))
+        self.paid_again.clear()
 
     def _report(self, load: Sequence[Prepared], admitted: Admitted, bought: Vectors) -> None:
         for error in bought.unexpected:
@@ -162,7 +169,12 @@ class Payment:
         Whatever version it holds: a chunk's hash says all that decides its vector.
         """
         lacking = [one for one in load if not known[one.job.key].keys() >= set(one.hashes)]
-        stored = _stored(index, lacking) if lacking else {}
+        try:
+            stored = _stored(index, lacking) if lacking else {}
+        except MissingIndexError:
+            # Lost, or deleted after the switch: it has nothing to take, and will have nothing.
+            self.paid_again.update(one.job.key for one in lacking)
+            return
         for one in lacking:
             if entry := stored.get(one.job.entry_id):
                 known[one.job.key] = {**entry.vectors, **known[one.job.key]}
@@ -181,11 +193,15 @@ class Payment:
     ) -> dict[str, list[Piece]]:
         """List the chunks of each tenant that have no vector, however many documents share one."""
         texts: dict[str, dict[str, tuple[str, int]]] = {}
+        shared: set[tuple[str, str]] = set()
         for number, prepared in enumerate(load):
-            mine = texts.setdefault(prepared.document.tenant, {})
+            tenant = prepared.document.tenant
+            mine = texts.setdefault(tenant, {})
             for text, digest in zip(prepared.inputs, prepared.hashes, strict=True):
-                if digest not in known[prepared.job.key]:
-                    mine.setdefault(digest, (text, number))
+                if digest in known[prepared.job.key]:
+                    continue
+                if mine.setdefault(digest, (text, number))[1] != number:
+                    shared.add((tenant, digest))
         return {
             tenant: [
                 Piece(
@@ -194,6 +210,7 @@ class Payment:
                     count_tokens(text, most=self.target.chunk_tokens),
                     number,
                     _past(load[number].job.row),
+                    (tenant, digest) in shared,
                 )
                 for digest, (text, number) in mine.items()
             ]

@@ -56,13 +56,16 @@ class Embed:
         # A run has the messages of one lane.
         is_live = any(one.task.lane.traits.is_live for one in newest)
         with self.guard.run(time.for_requests, is_live=is_live):
-            rounds = self._caught(lambda: self.receive.rounds(newest))
-            if isinstance(rounds, Failed):
-                returned += self._later(newest, rounds)
+            read = self._caught(lambda: self.receive.rounds(newest))
+            if isinstance(read, Failed):
+                returned += self._later(newest, read)
             else:
+                rounds, unreadable = read
+                returned += unreadable
                 while rounds:
                     # Off the list: its rows are not kept until the end of the batch.
                     returned += self._round(rounds.pop(0), time)
+        self.payment.report()
         self.finish.report()
         # The last thing of all: from this call on the messages may come again.
         for message in self.tools.queue.hide([(b.message, round(b.seconds)) for b in returned]):

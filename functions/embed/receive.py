@@ -8,7 +8,7 @@ from functions.core.announcement import is_announced
 from functions.core.batches import batches
 from functions.core.closing import announce_standing, close_rows
 from functions.core.ledger_row import LedgerRow, Quarantine
-from functions.core.ports import Message
+from functions.core.ports import Message, UnreadableRowsError
 from functions.core.swap import Rows
 from functions.core.task import MalformedTaskError, Task, parse_task
 from functions.embed.admit import Admission, Terms, Verdict, admit, crashes_of, quarantine_of
@@ -82,22 +82,40 @@ class Receive:
                 self._log(Verdict.SUPERSEDED, one.task)
         return list(newest.values())
 
-    def rounds(self, received: Sequence[Received]) -> list[Round]:
+    def rounds(self, received: Sequence[Received]) -> tuple[list[Round], list[Returned]]:
         """Read the rows, and put those together that are worked together.
 
+        A task whose row newer code wrote goes back, until that code is there again.
         Suspects come first, as they would starve behind the others; those that are worked alone
         come last, as one of them may end the run.
         """
-        rows = self.tools.ledger.read(one.task.row_key for one in received)
+        by_key = {one.task.row_key: one for one in received}
+        returned: list[Returned] = []
+        try:
+            rows = self.tools.ledger.read(by_key)
+        except UnreadableRowsError as error:
+            rows, returned = error.rows, self._left(error, by_key)
+            received = [one for key, one in by_key.items() if key not in error.keys]
         levels: dict[Quarantine, list[Received]] = {level: [] for level in Quarantine}
         for one in received:
             levels[quarantine_of(one.message, rows.get(one.task.row_key))].append(one)
 
         levels[Quarantine.ALONE].sort(key=lambda one: crashes_of(rows[one.task.row_key]))
-        return [
+        rounds = [
             Round(level, part, {one.task.row_key: rows.get(one.task.row_key) for one in part})
             for level in (Quarantine.GROUP, Quarantine.NONE, Quarantine.ALONE)
             for part in batches(levels[level], 1 if level is Quarantine.ALONE else ROUND_DOCUMENTS)
+        ]
+        return rounds, returned
+
+    def _left(
+        self, error: UnreadableRowsError, by_key: "Mapping[RowKey, Received]"
+    ) -> list[Returned]:
+        """Return the messages whose rows newer code wrote."""
+        why, tasks = error.failure.message, len(error.keys)
+        self.tools.telemetry.event("round_failed", failure=why, tasks=tasks)
+        return [
+            Returned.later(by_key[key].message, jitter=self.tools.jitter()) for key in error.keys
         ]
 
     def admit(self, part: Round, time: RunTime) -> Admitted:
@@ -119,20 +137,24 @@ class Receive:
 
         admitted = Admitted()
         rows: Rows = {key: part.rows.get(key) for key in by_key}
-        for key, admission, row in close_rows(
+        closing = close_rows(
             self.tools.ledger,
             self.tools.announcements,
             rows,
             decide,
             refused=lambda _: Admission(Verdict.NOT_ANNOUNCED),
-        ):
-            one = by_key[key]
-            verdict = self._announced_again(admission.verdict, one.message, row)
-            self._log(verdict, one.task)
-            if verdict in WORKED and row is not None:
-                admitted.jobs.append(Job(one.message, one.task, row))
-            elif (returned := self._returned(verdict, one.message, time)) is not None:
-                admitted.returned.append(returned)
+        )
+        try:
+            for key, admission, row in closing:
+                one = by_key[key]
+                verdict = self._announced_again(admission.verdict, one.message, row)
+                self._log(verdict, one.task)
+                if verdict in WORKED and row is not None:
+                    admitted.jobs.append(Job(one.message, one.task, row))
+                elif (returned := self._returned(verdict, one.message, time)) is not None:
+                    admitted.returned.append(returned)
+        except UnreadableRowsError as error:
+            admitted.returned.extend(self._left(error, by_key))
         return admitted
 
     def _announced_again(

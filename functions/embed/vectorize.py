@@ -178,6 +178,9 @@ class _Purchase:
             return False
         if isinstance(outcome.error, TooLargeRequestError) or len(documents) > 1:
             return True
+        # What another document has, too, is not rejected with this one.
+        if any(piece.is_shared for piece in outcome.pieces):
+            return True
         # Some of its chunks may pass: these are searchable then.
         return not self._is_rejected(documents.pop())
 

@@ -1,7 +1,7 @@
 """Changes -> ledger -> lanes. A version is in the ledger before its task is sent, so that a
 crash between the two is repaired by the stream's redelivery."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -10,7 +10,14 @@ from functions.core.failure import FailureError
 from functions.core.identity import RowKey, row_key
 from functions.core.lane import lane_for
 from functions.core.ledger_row import LedgerRow
-from functions.core.ports import Clock, ControlStore, Ledger, TaskQueue, Telemetry
+from functions.core.ports import (
+    Clock,
+    ControlStore,
+    Ledger,
+    TaskQueue,
+    Telemetry,
+    UnreadableRowsError,
+)
 from functions.core.settings import SourceSettings, TargetSettings
 from functions.core.swap import Rows, swap_until_settled
 from functions.core.task import Task
@@ -63,10 +70,32 @@ class Enqueue:
         for one in documents:
             self._say_unknown_priority(one.last)
         wanted = self._wanted(documents)
-        plans = self._plan(wanted, trace_id)
+        known, unreadable = self._read(wanted)
+        readable = {key: one for key, one in wanted.items() if key not in unreadable}
+        plans = self._plan(readable, known, trace_id)
+        # A row of newer code may also be met by the write.
+        newer = wanted.keys() - plans.keys()
         unsent = {task.row_key for task in self._send(plans.values())}
         lost = self._leave_to_sweep([plans[key][1] for key in unsent]) if unsent else set()
-        return [wanted[key].document.first_sequence_number for key in lost]
+        return [wanted[key].document.first_sequence_number for key in (*lost, *newer)]
+
+    def _read(
+        self, wanted: Mapping[RowKey, Wanted]
+    ) -> tuple[dict[RowKey, LedgerRow], Collection[RowKey]]:
+        """Read the rows, and name those that newer code wrote.
+
+        Their changes fail: the shard waits at the first of them until that code is there again.
+        """
+        # A document that is new to the table is most likely new to the ledger: no read.
+        keys = [key for key, one in wanted.items() if not one.document.inserted]
+        try:
+            return self.ledger.read(keys), ()
+        except UnreadableRowsError as error:
+            self._say_unreadable(error)
+            return error.rows, error.keys
+
+    def _say_unreadable(self, error: UnreadableRowsError) -> None:
+        self.telemetry.event("ledger_failed", failure=str(error), tasks=len(error.keys))
 
     def _say_unknown_priority(self, change: Change) -> None:
         """Log it without its value, which is the application's: the lane is the normal one."""
@@ -103,7 +132,7 @@ class Enqueue:
                 reject(record, target=target, now_ms=now_ms)
                 for target in self.sources[record.source].targets
             ]
-        # A row that stands there already is the same record, delivered again.
+        # A row that stands there already is the same record, delivered again, whoever wrote it.
         self.ledger.write(rows)
 
     def _wanted(self, documents: Sequence[Coalesced]) -> dict[RowKey, Wanted]:
@@ -119,9 +148,12 @@ class Enqueue:
         }
 
     def _plan(
-        self, wanted: Mapping[RowKey, Wanted], trace_id: str
+        self, wanted: Mapping[RowKey, Wanted], known: Rows, trace_id: str
     ) -> dict[RowKey, tuple[Plan, LedgerRow]]:
-        """Decide on each document, and write what is accepted; return the rows as they stand."""
+        """Decide on each document, and write what is accepted; return the rows as they stand.
+
+        Those that newer code wrote are left out.
+        """
 
         index_uuid = cache(self._index_uuid)
 
@@ -139,16 +171,16 @@ class Enqueue:
         def decide(rows: Rows) -> dict[RowKey, Plan]:
             return {key: plan(wanted[key], row) for key, row in rows.items()}
 
-        # A document that is new to the table is most likely new to the ledger: no read.
-        known = self.ledger.read(k for k, one in wanted.items() if not one.document.inserted)
         rows: Rows = {**dict.fromkeys(wanted), **known}
-        settled = {
-            key: (plan, row)
-            for key, plan, row in swap_until_settled(self.ledger, rows, decide)
-            if row is not None
-        }
+        settled: dict[RowKey, tuple[Plan, LedgerRow]] = {}
+        try:
+            for key, decided, row in swap_until_settled(self.ledger, rows, decide):
+                if row is not None:
+                    settled[key] = decided, row
+        except UnreadableRowsError as error:
+            self._say_unreadable(error)
         # In the order of the stream: a sequential source is worked in the order of its writes.
-        return {key: settled[key] for key in wanted}
+        return {key: settled[key] for key in wanted if key in settled}
 
     def _index_uuid(self, target: str) -> str | None:
         try:

@@ -93,7 +93,7 @@ def ensure_index(spec: IndexSpec, admin: IndexAdmin) -> str:
             f"index {spec.alias} cannot take the fields of this version: {refused}: use another "
             "index name, and fill it from the sources"
         )
-    # An index of an earlier version has none; one that a person moved stays where it is.
+    # Not with the index: where a switch has moved it, it would stand for both then.
     admin.add_alias(spec.read_alias, spec.index)
     _set_sizes(spec, admin)
     return done
@@ -121,7 +121,7 @@ def index_body(spec: IndexSpec) -> dict[str, Any]:
                 "number_of_replicas": spec.replicas,
             }
         },
-        "aliases": {spec.alias: {"is_write_index": True}, spec.read_alias: {}},
+        "aliases": {spec.alias: {"is_write_index": True}},
         "mappings": {
             "dynamic": False,
             "_meta": spec.meta,

@@ -3,6 +3,7 @@
 import json
 import time
 import urllib.request
+from collections.abc import Mapping
 from typing import Any
 
 import boto3
@@ -28,7 +29,7 @@ from functions.index_setup.migration import (
     AliasRefusedError,
     AliasRequest,
     answer,
-    check_end,
+    guard_searches,
 )
 
 logger = make_logger("index_setup")
@@ -78,8 +79,7 @@ def lambda_handler(event: dict[str, Any], context: InvocationContext) -> dict[st
         if event["RequestType"] != "Delete":
             request = Request.model_validate(event["ResourceProperties"])
             physical_id = request.Index
-            was_shared = event.get("OldResourceProperties", {}).get("SharedAlias")
-            reason = _ensure(request, context, was_shared)
+            reason = _ensure(request, context, event.get("OldResourceProperties", {}))
     except Exception as error:
         # Whatever it is, CloudFormation must hear of it, or it waits for an hour.
         logger.exception("index_setup_failed")
@@ -108,7 +108,7 @@ def _admin(session: boto3.Session, settings: IndexSetupSettings) -> OpenSearchAd
     return OpenSearchAdmin(OpenSearchHttp.of(session, settings.index_endpoint))
 
 
-def _ensure(request: Request, context: InvocationContext, was_shared: str | None) -> str:
+def _ensure(request: Request, context: InvocationContext, before: Mapping[str, Any]) -> str:
     session = boto3.Session()
     settings = IndexSetupSettings.from_environment()
     admin = _admin(session, settings)
@@ -117,8 +117,8 @@ def _ensure(request: Request, context: InvocationContext, was_shared: str | None
     while True:
         try:
             done = ensure_index(request.spec, admin)
-            if was_shared is not None and was_shared != request.SharedAlias:
-                check_end(request.spec, admin, settings.indexes, was_shared)
+            was_shared = _left_alias(request, before)
+            guard_searches(request.spec, admin, settings.indexes, was_shared)
             _note(request, admin, control)
             return done
         except (FailureError, OpenSearchError) as error:
@@ -127,6 +127,13 @@ def _ensure(request: Request, context: InvocationContext, was_shared: str | None
                 raise
             logger.warning("index_not_ready", extra={"failure": str(error)})
             time.sleep(RETRY_SECONDS)
+
+
+def _left_alias(request: Request, before: Mapping[str, Any]) -> str | None:
+    """Return the alias that the target shared with another one; None if nothing of it changes."""
+    was_shared: str | None = before.get("SharedAlias")
+    is_as_before = request.SharedAlias == was_shared and request.Index == before.get("Index")
+    return None if is_as_before else was_shared
 
 
 def _note(request: Request, admin: OpenSearchAdmin, control: DynamoDbControl) -> None:

@@ -19,7 +19,7 @@ from functions.adapters.telemetry import PowertoolsTelemetry, make_logger, make_
 from functions.core.ports import Embedder, InvocationContext
 from functions.core.search import SearchRequest
 from functions.core.settings import SearchSettings
-from functions.search.process import BAD_REQUEST, Search, SearchError
+from functions.search.process import BAD_REQUEST, UNAVAILABLE, Search, SearchError
 from functions.search.vectors import ProviderState, QueryVectors
 
 OK = 200
@@ -51,18 +51,26 @@ def search() -> Search:
     )
 
 
-def lambda_handler(event: dict[str, Any], context: InvocationContext) -> dict[str, Any]:  # noqa: ARG001
+def lambda_handler(event: Any, context: InvocationContext) -> dict[str, Any]:  # noqa: ARG001
     """Answer a question; a wrong one, too, is answered, with its status."""
-    is_url = "requestContext" in event
+    is_url = isinstance(event, dict) and "requestContext" in event
     began = time.monotonic()
     status, answer = _answer(_body(event) if is_url else event)
     spent = round(1000 * (time.monotonic() - began))
-    found = len(answer.get("results", ()))
-    logger.info("searched", extra={"status": status, "found": found, "milliseconds": spent})
+    seen = {"status": status, "found": len(answer.get("results", ())), "milliseconds": spent}
+    if status == UNAVAILABLE:
+        # Has no word of the question, unlike what is said about a wrong one.
+        logger.warning("search_failed", extra=seen | {"reason": answer["error"]["message"]})
+    else:
+        logger.info("searched", extra=seen)
     if not is_url:
         return answer
     headers = {"content-type": "application/json"}
-    return {"statusCode": status, "headers": headers, "body": json.dumps(answer)}
+    return {
+        "statusCode": status,
+        "headers": headers,
+        "body": json.dumps(answer, ensure_ascii=False),
+    }
 
 
 def _answer(asked: object) -> tuple[int, dict[str, Any]]:
@@ -76,7 +84,9 @@ def _answer(asked: object) -> tuple[int, dict[str, Any]]:
 
 
 def _refused(status: int, message: str) -> tuple[int, dict[str, Any]]:
-    return status, {"error": {"status": status, "message": message}}
+    # Half a character, which a question may hold, is no JSON in UTF-8: it is spelled out.
+    said = message.encode(errors="backslashreplace").decode()
+    return status, {"error": {"status": status, "message": said}}
 
 
 def _words(error: ValidationError) -> str:
@@ -91,7 +101,7 @@ def _body(event: dict[str, Any]) -> object:
     text = event.get("body") or ""
     try:
         return json.loads(base64.b64decode(text) if event.get("isBase64Encoded") else text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

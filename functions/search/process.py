@@ -3,7 +3,8 @@
 Never the question's text in a log.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from functions.core.entry import Hit, Vector
@@ -15,6 +16,7 @@ from functions.core.search import (
     MOST_RESULTS,
     CursorError,
     Mode,
+    PageStart,
     Passage,
     Question,
     SearchAnswer,
@@ -24,10 +26,13 @@ from functions.core.search import (
     next_cursor,
     page_start,
 )
+from functions.core.search_shape import MOST_FILTER_WORDS, filter_words
 from functions.core.settings import SourceSettings, TargetSettings, unnamed_target
 
 BAD_REQUEST = 400
 UNAVAILABLE = 503
+# Lambda answers with 6 MB at most; the rest is the frame around the results.
+MOST_BYTES = 5_500_000
 OLD_INDEX = "by meaning alone: hybrid search with passages needs OpenSearch 3.0 or newer"
 
 
@@ -58,9 +63,11 @@ class Search:
             served = self.index.behind(read_alias(asked.index))
             target = self._target_of(served)
             start = page_start(request, served.name)
-            question = replace(question, most=min(start + request.size + 1, MOST_RESULTS))
+            most = min(start.results + request.size + 1, MOST_RESULTS)
+            question = replace(question, most=most)
             question, notes = self._with_vector(question, target)
             hits, mode, more = self._ask(served.name, question)
+            start.check(mode)
         except CursorError as error:
             raise SearchError(BAD_REQUEST, str(error)) from error
         except FailureError as error:
@@ -86,6 +93,9 @@ class Search:
             tests = conditions(request.filters, request.without, known_fields)
         except FilterError as error:
             raise SearchError(BAD_REQUEST, str(error)) from error
+        if filter_words(tests) > MOST_FILTER_WORDS:
+            message = f"the filters have more than {MOST_FILTER_WORDS} words: shorten them"
+            raise SearchError(BAD_REQUEST, message)
         return Question(
             mode=request.mode,
             words=request.query,
@@ -138,21 +148,38 @@ def _page(
     request: SearchRequest,
     index: str,
     hits: Sequence[Hit],
-    start: int,
+    start: PageStart,
     mode: Mode,
     notes: tuple[str, ...],
 ) -> SearchAnswer:
     """Cut the page out of what was found: the pages before it, and one hit after it, are there."""
     least = request.min_score
+    if least is not None and mode != request.mode:
+        least = None
+        notes = (*notes, f"min_score was not applied: scores by {mode} have another scale")
     good = [hit for hit in hits if least is None or hit.score >= least]
-    end = start + request.size
+    wanted = good[start.results : start.results + request.size]
+    results = tuple(_fitting(map(_result, wanted)))
+    end = PageStart(start.results + len(results), mode)
+    has_more = end.results < min(len(good), MOST_RESULTS)
     return SearchAnswer(
-        results=tuple(map(_result, good[start:end])),
+        results=results,
         mode=mode,
         index=index,
         notes=notes,
-        next=next_cursor(request, index, end) if end < min(len(good), MOST_RESULTS) else None,
+        next=next_cursor(request, index, end) if has_more else None,
     )
+
+
+def _fitting(results: Iterable[SearchResult]) -> Iterator[SearchResult]:
+    """Yield the results that one answer holds, at least one; the others are on the next page."""
+    size = 0
+    for number, result in enumerate(results):
+        # As JSON in the JSON of an answer by URL, which is the longest form.
+        size += len(json.dumps(result.model_dump_json()))
+        if number and size > MOST_BYTES:
+            return
+        yield result
 
 
 def _result(hit: Hit) -> SearchResult:

@@ -22,6 +22,7 @@ from functions.sweep.jobs import SendDue, Stuck, Tools
 from functions.sweep.ports import ChangeTaker, Cursors, FailedChanges, IndexAdmin, Wait
 from functions.sweep.process import Sweep
 from functions.sweep.purge import Purge
+from functions.sweep.readable import ReadableLedger
 from functions.sweep.replay import Replay
 from functions.sweep.requeue import Requeue
 from functions.sweep.walk import Walk
@@ -48,6 +49,7 @@ def build_sweep(
     stage: str,
 ) -> Sweep:
     """Put the step together."""
+    ledger = ReadableLedger(ledger, telemetry)
     deployed = deployed_pairs(sources)
     tools = Tools(
         walk=Walk(ledger, cursors),

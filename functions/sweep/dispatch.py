@@ -1,9 +1,10 @@
-"""Rows that may go -> lanes, in one run. Of many the first goes alone, as a canary: a mass that
-is sent into something broken would only fail as a mass."""
+"""Rows that may go -> lanes, in one run. Of many the first twenty go alone, as canaries: a mass
+that is sent into something broken would only fail as a mass."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
+from functions.core.failure import FailureKind
 from functions.core.identity import RowKey
 from functions.core.ledger_row import LedgerRow
 from functions.sweep.gate import Gate
@@ -11,8 +12,9 @@ from functions.sweep.holds import Hold
 from functions.sweep.ports import SecondsLeft, Wait
 from functions.sweep.requeue import Requeue
 
-# More than this of one lane in one run is a mass.
-CANARY_ABOVE = 20
+# More than this of one lane in one run is a mass, and so many of it go first. As each run sends
+# them anyway, documents that always fail hold the others back for some runs, and not for days.
+CANARIES = 20
 # For all canaries of a run together.
 CANARY_SECONDS = 60.0
 POLL_SECONDS = 2.0
@@ -22,7 +24,7 @@ Queue = tuple[str, str]
 
 
 class Dispatch:
-    """Counts what it sends to each lane; a mass waits for the verdict on its canary."""
+    """Counts what it sends to each lane; a mass waits for the verdict on its canaries."""
 
     def __init__(self, requeue: Requeue, gate: Gate, wait: Wait, seconds_left: SecondsLeft) -> None:
         self._requeue = requeue
@@ -30,7 +32,7 @@ class Dispatch:
         self._wait = wait
         self._seconds_left = seconds_left
         self._sent: Counter[Queue] = Counter()
-        self._is_free: dict[Queue, bool] = {}  # the verdict on the canary of a lane
+        self._is_free: dict[Queue, bool] = {}  # the verdict on the canaries of a lane
         self._canary_seconds = CANARY_SECONDS  # that are left
 
     def send(self, rows: Sequence[LedgerRow]) -> None:
@@ -39,53 +41,63 @@ class Dispatch:
         for row in rows:
             by_queue.setdefault((row.task.target, row.task.queue), []).append(row)
         self._sent.update({queue: len(mine) for queue, mine in by_queue.items()})
-        masses = [q for q in by_queue if self._sent[q] > CANARY_ABOVE and q not in self._is_free]
+        masses = [q for q in by_queue if self._sent[q] > CANARIES and q not in self._is_free]
         self._send({queue: mine for queue, mine in by_queue.items() if queue not in masses})
-        self._send_canaries({queue: by_queue[queue].pop(0) for queue in masses})
-        self._send({queue: by_queue[queue] for queue in masses})
+        self._send_canaries({queue: by_queue[queue][:CANARIES] for queue in masses})
+        self._send({queue: by_queue[queue][CANARIES:] for queue in masses})
 
     def _send(self, by_queue: Mapping[Queue, Sequence[LedgerRow]]) -> None:
         for queue, mine in by_queue.items():
             if self._is_free.get(queue, True):
                 self._requeue.send(mine)
 
-    def _send_canaries(self, firsts: Mapping[Queue, LedgerRow]) -> None:
-        sent = {row.row_key for row in self._requeue.send(list(firsts.values()))}
-        verdicts = self._verdicts(sent)
-        for queue, first in firsts.items():
-            # One that was not sent proves as little as one that is still open: a newer change,
-            # or another sweep with a canary of its own, was faster.
-            self._is_free[queue] = verdicts.get(first.row_key, True)
+    def _send_canaries(self, firsts: Mapping[Queue, Sequence[LedgerRow]]) -> None:
+        # One that was not sent proves as little as one that is still open: a newer change,
+        # or another sweep with canaries of its own, was faster.
+        sent = {
+            queue: {row.row_key for row in self._requeue.send(mine)}
+            for queue, mine in firsts.items()
+        }
+        for queue, verdicts in self._verdicts(sent).items():
+            self._is_free[queue] = True in verdicts or False not in verdicts
             if not self._is_free[queue]:
                 self._gate.log(*queue, Hold.UNPROVEN)
 
-    def _verdicts(self, sent: Collection[RowKey]) -> dict[RowKey, bool]:
-        """Wait for the ends of rows that were sent; return the verdicts that are known.
+    def _verdicts(self, sent: Mapping[Queue, Collection[RowKey]]) -> dict[Queue, list[bool | None]]:
+        """Wait until one canary of each lane came through, or all have ended.
 
         One that is still open after the time only waits for its turn, or is large.
         """
         started_ms = self._requeue.clock()
-        waiting, known = set(sent), dict[RowKey, bool]()
+        known: dict[Queue, list[bool | None]] = {queue: [] for queue in sent}
+        waiting = {queue: set(keys) for queue, keys in sent.items()}
         for _ in range(round(min(self._canary_seconds, self._seconds_left()) / POLL_SECONDS)):
-            if not waiting:
+            asked = {q: keys for q, keys in waiting.items() if keys and True not in known[q]}
+            if not asked:
                 break
             self._wait(POLL_SECONDS)
-            rows = self._requeue.ledger.read(waiting)
-            judged = {key: judge(rows.get(key)) for key in waiting}
-            known |= {key: verdict for key, verdict in judged.items() if verdict is not None}
-            waiting -= known.keys()
+            for queue, keys in asked.items():
+                rows = self._requeue.ledger.read(keys)
+                ended = {key for key in keys if has_ended(rows.get(key))}
+                known[queue] += [judge(rows.get(key)) for key in ended]
+                waiting[queue] = keys - ended
         self._canary_seconds -= (self._requeue.clock() - started_ms) / 1000
         return known
 
 
+def has_ended(row: LedgerRow | None) -> bool:
+    """Tell whether a canary is under way no more."""
+    return row is None or row.progress.parked or not row.status.is_open
+
+
 def judge(row: LedgerRow | None) -> bool | None:
-    """Tell whether a canary came through; None: it is not known yet."""
+    """Tell whether a canary that has ended came through; None: it says nothing about the lane."""
     if row is None:
         return True
+    last = row.errors[-1].kind if row.errors else None
     if row.progress.parked:
-        return False
-    if row.status.is_open:
-        return None
+        # What its tenant may spend is used up: others may pass.
+        return None if last is FailureKind.TENANT_BUDGET else False
     # A document that is rejected for its content has been all the way.
-    is_rejected = bool(row.errors) and row.errors[-1].kind.is_permanent
+    is_rejected = last is not None and last.is_permanent
     return not row.status.is_failed or is_rejected

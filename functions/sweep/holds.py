@@ -38,7 +38,7 @@ class Hold(StrEnum):
     BUDGET = "the budget of its target is used up"
     BACKLOG = "its lane has a backlog"
     BUSY = "the live lanes are not quiet"
-    UNPROVEN = "the first of many did not come through"
+    UNPROVEN = "of many, none of the first came through"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The jobs that send: parked and healing rows when they are due, and open rows that are stuck."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from functions.core.announcement import Announcements
@@ -10,7 +11,7 @@ from functions.core.identity import RowKey
 from functions.core.lane import Lane
 from functions.core.ledger_row import Group, LedgerRow
 from functions.core.next_step import attempts_allowed
-from functions.core.ports import Clock, Telemetry
+from functions.core.ports import Clock, Telemetry, UnreadableRowsError
 from functions.core.retry_policy import RetrySettings
 from functions.core.swap import Rows
 from functions.core.transitions import give_up_stuck, put_in_lane, record_failure
@@ -112,18 +113,23 @@ class Stuck:
                 for key in waiting
             }
 
-        for _, closed, row in close_rows(
+        closing = close_rows(
             self.tools.walk.ledger, self.announcements, stuck, decide, refused=lambda _: Closed()
-        ):
-            if closed.row is None or row is None:
-                continue
-            self.tools.telemetry.event(
-                "task_exhausted",
-                **row.task.log_fields(),
-                attempt=row.progress.attempts,
-                reason=row.outcome.reason,
-            )
-            self.tools.telemetry.count("TasksExhausted")
+        )
+        # What newer code has changed meanwhile is not stuck either; the ledger has said so.
+        with suppress(UnreadableRowsError):
+            for _, closed, row in closing:
+                if closed.row is not None and row is not None:
+                    self._say_exhausted(row)
+
+    def _say_exhausted(self, row: LedgerRow) -> None:
+        self.tools.telemetry.event(
+            "task_exhausted",
+            **row.task.log_fields(),
+            attempt=row.progress.attempts,
+            reason=row.outcome.reason,
+        )
+        self.tools.telemetry.count("TasksExhausted")
 
 
 def is_exhausted(row: LedgerRow, retry: RetrySettings) -> bool:

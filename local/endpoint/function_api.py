@@ -29,7 +29,8 @@ class FunctionList:
         """Answer one of them."""
         words = self._words(request)
         if not words:
-            return {"Functions": [self._described(one) for one in self.functions]}
+            listed = sorted(self.functions, key=lambda one: one.name)
+            return {"Functions": [self._described(one) for one in listed]}
         name = words[0].rpartition("function:")[2].partition(":")[0]
         found = [one for one in self.functions if one.name == name]
         if not found:

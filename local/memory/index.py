@@ -5,7 +5,7 @@ from typing import Any
 
 from functions.core.entry import Entry, Hit, StoredEntry, Tombstone, Vector, WriteResult, Written
 from functions.core.entry_shape import BucketSum
-from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.failure import Failure, FailureKind, MissingIndexError
 from functions.core.filters import Condition, Test
 from functions.core.identity import EntryId, bucket_of, check_of, version_bits
 from functions.core.ports import Embedded, ProviderLimits
@@ -44,7 +44,7 @@ class MemoryIndex:
         self, ids: Sequence[EntryId], *, hashes: Collection[str] = ()
     ) -> dict[EntryId, StoredEntry]:
         if self.uuid is None:
-            raise FailureError(MISSING)
+            raise MissingIndexError(MISSING)
         return {name: _stored(self.entries[name], hashes) for name in ids if name in self.entries}
 
     def write(
@@ -59,7 +59,7 @@ class MemoryIndex:
 
     def remove(self, tombstones: Mapping[EntryId, int]) -> list[EntryId]:
         if self.uuid is None:
-            raise FailureError(MISSING)
+            raise MissingIndexError(MISSING)
         return [name for name, version in tombstones.items() if self._remove(name, version)]
 
     def search(

@@ -122,6 +122,11 @@ class MemoryPipeline:
                 jitter=lambda: 0.0,
                 sources=[source for source in sources if target.name in source.targets],
                 target=target,
+                reused=[
+                    around(self.indexes[one.name], {"read"})
+                    for one in targets
+                    if one.index == target.reused_index
+                ],
             )
 
         # One more process of a target's embed function.

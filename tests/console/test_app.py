@@ -268,6 +268,37 @@ def test_comparison_is_followed_and_not_noted(stack: MemoryStack, browser: Brows
     assert actions(stack.deployment).actions == ()
 
 
+def migration(**changes: Any) -> MigrationStatus:
+    usual: dict[str, Any] = {
+        "target": "large",
+        "replaces": "default",
+        "answered_by": "default",
+        "reuses_vectors": False,
+        "documents": 4000,
+        "covered": 3000,
+        "coverage_percent": 75.0,
+        "lanes": TargetLanes(target="large", stopped=(), lanes=(), dead_letters=0),
+        "jobs": (),
+        "gate": None,
+        "next": "wait for the backfill",
+    }
+    return MigrationStatus(**(usual | changes))
+
+
+def test_lost_index_of_a_migration_is_said(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R44 R49: and not shown as a coverage of nothing."""
+    lost = migration(answered_by="", unanswered="nobody answers", not_measured="the index is lost")
+    monkeypatch.setattr(views, "migrations", lambda _: {"large": lost})
+
+    page = browser.get("/jobs")
+
+    assert "nobody answers" in page
+    assert "coverage not measured: the index is lost" in page
+    assert "documents are in large" not in page
+
+
 @pytest.mark.parametrize(
     ("answering", "offered", "hidden"),
     [("default", "migrate switch", "migrate rollback"), ("large", "migrate rollback", "migrate s")],
@@ -276,19 +307,7 @@ def test_migration_is_shown_with_its_next_step(
     browser: Browser, monkeypatch: pytest.MonkeyPatch, answering: str, offered: str, hidden: str
 ) -> None:
     """R44 R49: coverage, who answers, and the action that fits."""
-    status = MigrationStatus(
-        target="large",
-        replaces="default",
-        answered_by=answering,
-        reuses_vectors=False,
-        documents=4000,
-        covered=3000,
-        coverage_percent=75.0,
-        lanes=TargetLanes(target="large", stopped=(), lanes=(), dead_letters=0),
-        jobs=(),
-        gate=None,
-        next="wait for the backfill",
-    )
+    status = migration(answered_by=answering)
     monkeypatch.setattr(views, "migrations", lambda _: {"large": status, "other": "access denied"})
 
     page = browser.get("/jobs")

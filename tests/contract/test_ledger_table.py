@@ -11,11 +11,14 @@ from functions.adapters.dynamodb_ledger import OPEN_SHARDS, DynamoDbLedger, shar
 from functions.adapters.dynamodb_values import from_dynamodb
 from functions.core.failure import FailureError
 from functions.core.identity import DocumentId
-from functions.core.ledger_row import SCHEMA, IndexedContent, LedgerRow, Quarantine, Status
+from functions.core.ledger_row import SCHEMA, Group, IndexedContent, LedgerRow, Quarantine, Status
+from functions.core.ports import UnreadableRowsError
 from functions.core.transitions import complete, start
 from tests.builders import NOW_MS, changed, make_message, make_row
 from tests.contract.engines import real
 from tests.contract.ledger_engines import LedgerTable, ledger_table
+
+NEWER_ERROR = {"at_ms": {"N": "1"}, "kind": {"S": "secret"}, "message": {"S": "secret"}}
 
 
 @pytest.fixture(params=["moto", real("dynamodb-local")])
@@ -155,11 +158,67 @@ def test_row_of_newer_code_is_left_alone(table: LedgerTable) -> None:
     newer = {**_item(table, row), "schema": {"N": str(SCHEMA + 1)}, "revision": {"N": "7"}}
     table.client.put_item(TableName=table.name, Item=newer)
 
-    for touch in (lambda: table.ledger.read([row.row_key]), lambda: table.ledger.write([row])):
-        with pytest.raises(FailureError, match="deploy the version that wrote it") as caught:
-            touch()
-        assert not caught.value.failure.kind.spends_attempt
+    other = make_row(document_id=DocumentId("other"), revision=0)
+    with pytest.raises(FailureError, match="deploy the version that wrote it") as caught:
+        table.ledger.read([row.row_key])
+    swapped = table.ledger.write([row, other])
+
+    assert swapped.unreadable == {row.row_key: caught.value.failure}
+    assert (list(swapped.stored), swapped.lost) == ([other.row_key], {})
+    assert not caught.value.failure.kind.spends_attempt
     assert _item(table, row) == newer
+
+
+@pytest.mark.parametrize(
+    "newer",
+    [
+        pytest.param({"schema": {"N": str(SCHEMA + 1)}}, id="schema"),
+        pytest.param({"lane": {"S": "express"}}, id="lane"),
+        pytest.param({"status": {"S": "dreaming"}}, id="status"),
+        pytest.param({"errors": {"L": [{"M": NEWER_ERROR}]}}, id="kind of failure"),
+    ],
+)
+def test_row_of_newer_code_concerns_no_other_row(table: LedgerTable, newer: Any) -> None:
+    """R28 R35 R55: the others are read all the same, and what is unknown is named by its place."""
+    names = [DocumentId(name) for name in "abc"]
+    stored = table.ledger.write([make_row(document_id=name, revision=0) for name in names]).stored
+    [one, *others] = stored
+    table.client.put_item(TableName=table.name, Item={**_item(table, stored[one]), **newer})
+
+    with pytest.raises(UnreadableRowsError, match="deploy the version that wrote it") as caught:
+        table.ledger.read(stored)
+
+    assert list(caught.value.keys) == [one]
+    assert caught.value.rows == {key: stored[key] for key in others}
+    assert not caught.value.failure.kind.spends_attempt
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("newer", [{"lane": {"S": "express"}}, {"status": {"S": "dreaming"}}])
+def test_row_of_newer_code_does_not_end_a_list(table: LedgerTable, newer: Any) -> None:
+    """R29 R35 R55: the sweep finds the others."""
+    names = [DocumentId(name) for name in "abc"]
+    stored = table.ledger.write([make_row(document_id=name, revision=0) for name in names]).stored
+    [one, *others] = stored
+    table.client.put_item(TableName=table.name, Item={**_item(table, stored[one]), **newer})
+
+    listed = table.ledger.listed([Group.OPEN])
+
+    assert {row.row_key for row in listed} == set(others)
+
+
+def test_row_that_cannot_be_written_keeps_no_other_from_it(table: LedgerTable) -> None:
+    """R35: also of those that the same thread writes."""
+    rows = [
+        make_row(document_id=DocumentId(f"article-{number}"), revision=0) for number in range(20)
+    ]
+    too_large = changed(rows[0], type="x" * 410_000)
+
+    with pytest.raises(FailureError):
+        table.ledger.write([too_large, *rows[1:]])
+
+    keys = {row.row_key for row in rows}
+    assert table.ledger.read(keys).keys() == keys - {too_large.row_key}
 
 
 def test_completed_row_is_small(table: LedgerTable) -> None:

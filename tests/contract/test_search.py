@@ -3,13 +3,20 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
 
+from functions.adapters.opensearch_http import OpenSearchHttp
+from functions.adapters.opensearch_reader import OpenSearchReader
+from functions.adapters.opensearch_search import OpenSearchSearch
 from functions.core.entry import Chunk, Entry, Hit, Tombstone
+from functions.core.entry_shape import properties
+from functions.core.failure import FailureError
 from functions.core.filters import conditions
 from functions.core.identity import DocumentId
 from functions.core.search import Mode, Question
+from functions.core.search_shape import MOST_FILTER_WORDS, filter_words
 from functions.core.settings import VectorCompression
 from tests.builders import NOW_MS
 from tests.contract.engines import real
@@ -18,9 +25,11 @@ from tests.contract.index_engines import (
     IndexEngine,
     entry,
     index_engine,
+    opensearch,
     tombstone,
     vector,
 )
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from functions.core.entry import Vector
@@ -163,6 +172,22 @@ def test_metadata_filters(engine: IndexEngine) -> None:
     assert found == FILTERS
 
 
+def test_ranges_of_whole_numbers_are_exact(engine: IndexEngine) -> None:
+    """R51: beyond what a float can tell apart, up to the ends of the type."""
+    large = 2**53
+    fill(
+        engine,
+        entry("large", vector(1, 0, 0, 0), metadata={"year": large}),
+        entry("larger", vector(1, 1, 0, 0), metadata={"year": large + 1}),
+    )
+
+    assert names(engine.search(EAST, only=[f"year>={large + 1}"])) == ["larger"]
+    assert names(engine.search(EAST, only=[f"year<{large + 1}"])) == ["large"]
+    both = [f"year>={-(2**63)}", f"year<={2**63 - 1}", f"year<{2**63 - 1}"]
+    assert names(engine.search(EAST, only=both)) == ["large", "larger"]
+    assert names(engine.search(EAST, only=[f"year>{2**63 - 1}"])) == []
+
+
 def test_filter_finds_what_many_nearer_documents_hide(engine: IndexEngine) -> None:
     """R48: the filter works while searching, not on the first few hits."""
     near = [entry(f"near {number}", vector(1, number / 1000, 0, 0)) for number in range(50)]
@@ -204,6 +229,24 @@ def test_text_finds_words_alone(library: IndexEngine) -> None:
     assert sorted(names(hits)) == ["both", "words"]
     both = next(hit for hit in hits if hit.document_id == "both")
     assert (both.text, both.start) == ("a hare", 100)
+
+
+@pytest.mark.parametrize("mode", ["text", "hybrid"])
+@pytest.mark.parametrize("more", ["word ", "\u9e1f", "\U0001f426"])
+def test_question_of_many_words_is_answered_by_its_first_ones(
+    library: IndexEngine, mode: Mode, more: str
+) -> None:
+    """R48: as long as a question may be."""
+    words = f"hare {more * 8000}"[:8000]
+    # And with as many filters as there may be.
+    wordy = [f"summary={' '.join(f'w{n}x{m}' for m in range(8))}" for n in range(50)]
+    tests = conditions(["year=2026"] * 50, wordy, METADATA)
+    assert filter_words(tests) == MOST_FILTER_WORDS
+
+    hits = library.ask(Question(mode, words=words, vector=EAST))
+    library.ask(Question(mode, words=words, vector=EAST, conditions=tests))
+
+    assert {"both", "words"} <= set(names(hits))
 
 
 def test_hybrid_puts_what_both_halves_find_first(library: IndexEngine) -> None:
@@ -297,3 +340,44 @@ def test_compressed_vectors_are_found_filtered_and_given_back(
         assert hits[0].score == pytest.approx(0.9975, abs=0.05)
         [held] = engine.index.read([near.entry_id], hashes=["h0"]).values()
         assert held.vectors["h0"] == pytest.approx(near.chunks[0].vector)
+
+
+@pytest.fixture
+def incomplete(request: pytest.FixtureRequest) -> Iterator[tuple[OpenSearchHttp, str]]:
+    """Make an index that lacks a shard: on a single node, the second one has no place."""
+    http, name = opensearch(request), f"contract-{uuid4()}"
+    settings = {"knn": True, "number_of_shards": 2, "number_of_replicas": 0}
+    settings |= {"routing.allocation.total_shards_per_node": 1}
+    mapped = {"properties": properties(dimensions=4, metadata=METADATA)}
+    body = {"settings": {"index": settings}, "mappings": mapped}
+    http.call("PUT", name, body, query={"wait_for_active_shards": "0"})
+
+    def states() -> list[str]:
+        shards = http.call("GET", f"_cat/shards/{name}", query={"format": "json"})
+        return sorted(shard["state"] for shard in shards)
+
+    until(lambda: states() == ["STARTED", "UNASSIGNED"], "one shard is there")
+    yield http, name
+    http.call("DELETE", name)
+
+
+@pytest.mark.engines
+def test_search_that_a_shard_cannot_answer_fails(incomplete: tuple[OpenSearchHttp, str]) -> None:
+    """R48: what is found in the others would look like all that there is."""
+    http, name = incomplete
+
+    with pytest.raises(FailureError, match="OpenSearch: it answered 503"):
+        OpenSearchSearch(http).ask(name, Question("text", words="hare"))
+
+
+@pytest.mark.engines
+def test_comparison_that_a_shard_cannot_answer_fails(
+    incomplete: tuple[OpenSearchHttp, str],
+) -> None:
+    """R45: its documents would be called missing, and be sent and paid again."""
+    reader = OpenSearchReader(*incomplete)
+
+    with pytest.raises(FailureError, match="OpenSearch: it answered 503"):
+        reader.sums("articles")
+    with pytest.raises(FailureError, match="OpenSearch: it answered 503"):
+        reader.page("articles", after=None, most=10)

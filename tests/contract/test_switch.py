@@ -12,6 +12,7 @@ import pytest
 from functions.adapters.opensearch_admin import OpenSearchAdmin
 from functions.adapters.opensearch_index import OpenSearchIndex
 from functions.adapters.opensearch_search import OpenSearchSearch
+from functions.core.failure import MissingIndexError
 from functions.core.ports import SearchIndex, VectorIndex
 from functions.core.search import SearchAnswer, SearchRequest, ServedIndex
 from functions.core.settings import TargetSettings
@@ -77,6 +78,16 @@ def _fill(index: VectorIndex, model: str) -> None:
     index.write(entries, searchable_now=True)
 
 
+@pytest.fixture(params=["memory", real("opensearch")])
+def lost(request: pytest.FixtureRequest) -> VectorIndex:
+    """Return an index that is gone."""
+    if request.param == "opensearch":
+        return OpenSearchIndex(opensearch(request), f"switch-{uuid4()}")
+    index = MemoryIndex(4)
+    index.lose()
+    return index
+
+
 @contextmanager
 def _memory() -> Iterator[Switch]:
     targets = _targets("articles")
@@ -106,8 +117,8 @@ def _opensearch(request: pytest.FixtureRequest) -> Iterator[Switch]:
     read = f"{alias}-old-read"
 
     def move(to: str) -> None:
-        before, after = admin.index_behind(read), f"{targets[to].index}-1"
-        if before is not None and before != after:
+        before, after = admin.indexes_behind(read), f"{targets[to].index}-1"
+        if before != {after}:
             admin.move_alias(read, before=before, after=after)
 
     yield Switch(targets, OpenSearchSearch(http), move)
@@ -134,6 +145,12 @@ def test_alias_that_moves_between_the_two_steps_mixes_no_models(switch: Switch) 
     ]
 
     assert answered == ["old", "new"] * 3
+
+
+def test_lost_index_is_told_from_one_that_does_not_answer(lost: VectorIndex) -> None:
+    """R44: a new target does without the vectors of an old one that is gone."""
+    with pytest.raises(MissingIndexError, match="no index behind"):
+        lost.read([entry("a").entry_id], hashes=["h0"])
 
 
 def test_no_search_fails_while_the_alias_moves(switch: Switch) -> None:

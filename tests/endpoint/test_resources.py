@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from functions.adapters.opensearch_admin import OpenSearchAdmin
+from functions.adapters.opensearch_http import OpenSearchHttp
+from functions.index_setup.ensure import MisfitError
 from local.endpoint import AwsEndpoint
 from local.resources import ResourceError, create_indexes, create_resources
 from local.specs import StackSpec
@@ -129,6 +132,37 @@ def test_the_index_is_made_and_then_found(stack: StackSpec, opensearch_url: str)
 
     assert create_indexes(stack, opensearch_url) == {alias: "created"}
     assert create_indexes(stack, opensearch_url) == {alias: "checked"}
+
+
+def _with_targets(stack: StackSpec, indexes: dict[str, str]) -> StackSpec:
+    """Let a stack have these indexes, each with the one that it replaces, or nothing."""
+    [setup] = [one for one in stack.functions if one.folder == "index_setup"]
+    environment = {**setup.environment, "INDEXES": json.dumps(indexes)}
+    index = {**stack.custom_resources[0]}
+    return replace(
+        stack,
+        functions=[replace(setup, environment=environment)],
+        custom_resources=[{**index, "Index": name, "Target": name} for name in indexes],
+    )
+
+
+def test_indexes_of_a_migration_are_judged_as_deployed(
+    stack: StackSpec, opensearch_url: str
+) -> None:
+    """R82 R44: a switch outlives a restart; the targets do not part while it holds."""
+    admin = OpenSearchAdmin(OpenSearchHttp(opensearch_url, credentials=None, region=""))
+    old, new = (f"{stack.custom_resources[0]['Index']}-{name}" for name in ("old", "new"))
+    both = _with_targets(stack, {old: "", new: old})
+    create_indexes(both, opensearch_url)
+    admin.move_alias(f"{old}-read", before={f"{old}-1"}, after=f"{new}-1")
+
+    assert create_indexes(both, opensearch_url) == {old: "checked", new: "checked"}
+    assert admin.indexes_behind(f"{old}-read") == {f"{new}-1"}
+    with pytest.raises(MisfitError, match="would not replace this one any more"):
+        create_indexes(_with_targets(stack, {old: "", new: ""}), opensearch_url)
+    create_indexes(_with_targets(stack, {new: ""}), opensearch_url)
+    create_indexes(_with_targets(stack, {old: new, new: ""}), opensearch_url)
+    assert admin.indexes_behind(f"{old}-read") == {f"{old}-1"}
 
 
 def test_the_aws_command_line_reads_stack_and_secret(

@@ -1,7 +1,7 @@
 """Stories of tenants that share a target: what one uses up is not taken from the others."""
 
 from functions.core.budget import Caps, Cost, Spent
-from functions.core.failure import FailureKind
+from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.lane import Lane
 from functions.core.ledger_row import Group, LedgerRow, Status
 from functions.core.names import tenant_item
@@ -11,6 +11,7 @@ from tests.fake_embedder import FakeEmbedder
 from tests.flow.stories import paid_texts, row, texts, write
 
 CAP = 100
+DAY_SECONDS = 24 * 3600
 
 
 def make(**budget: object) -> tuple[MemoryPipeline, FakeEmbedder]:
@@ -138,3 +139,30 @@ def test_text_that_two_tenants_share_is_paid_by_the_one_that_can() -> None:
 
     assert row(pipeline, "mine").status is Status.COMPLETED
     assert row(pipeline, "theirs").status is not Status.FAILED
+
+
+def test_mass_of_one_tenant_does_not_hold_back_what_else_is_parked() -> None:
+    """R19 R35: all of it is due, its new day is used up, and the others have no tenant."""
+    pipeline, embedder = make()
+    for n in range(400):
+        write(pipeline, f"loud{n}", f"text number {n}", customer="loud", priority="bulk")
+    run(pipeline)
+    pipeline.clock.advance(DAY_SECONDS)
+    item = tenant_item("default", "loud")
+    spent_before = pipeline.control.read(item).spent
+    now_ms = pipeline.clock()
+    pipeline.control.reserve(item, spent_before, Cost(CAP), Caps(), now_ms=now_ms)
+    embedder.always = FailureError(Failure(FailureKind.CONFIGURATION, "a wrong key for a moment"))
+    for n in range(30):
+        write(pipeline, f"other{n}", f"another text {n}", priority="bulk")
+    run(pipeline)
+    embedder.always = None
+
+    for _ in range(30):
+        pipeline.clock.advance(60)
+        pipeline.reconcile()
+        pipeline.sweep("due", 60.0)
+        run(pipeline)
+
+    assert {row(pipeline, f"other{n}").status for n in range(30)} == {Status.COMPLETED}
+    assert row(pipeline, "loud399").status is Status.PENDING

@@ -79,11 +79,48 @@ def test_replaced_target_is_not_removed_before_the_switch(index: str, opensearch
     http = OpenSearchHttp(opensearch_url, credentials=None, region=REGION)
     deploy(index)
     shared = {"SharedAlias": f"{index}-replaced-read"}
+    http.call("PUT", f"{index}-replaced-1", {"aliases": {shared["SharedAlias"]: {}}})
 
     refused = deploy(index, before=shared)
     assert refused["Status"] == "FAILED"
     assert "switch first, with `embedq migrate switch`" in refused["Reason"]
-    assert deploy(index, before=shared, **shared)["Status"] == "SUCCESS"
+    assert deploy(index, before={"Index": index, **shared}, **shared)["Status"] == "SUCCESS"
 
     http.call("PUT", f"{index}-1/_alias/{index}-replaced-read", {})
     assert deploy(index, before=shared)["Status"] == "SUCCESS"
+
+
+def test_successor_that_answers_searches_keeps_its_index_name(
+    index: str, opensearch_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R44 R55: under another name it would leave the index that searches read; and may go back."""
+    http = OpenSearchHttp(opensearch_url, credentials=None, region=REGION)
+    old, new, other = f"{index}-old", f"{index}-new", f"{index}-other"
+    shared = {"SharedAlias": f"{old}-read"}
+    deploy(new)
+    http.call("PUT", f"{new}-1/_alias/{old}-read", {})
+
+    monkeypatch.setenv("INDEXES", json.dumps({old: "", other: old}))
+    refused = deploy(other, before={"Index": new, **shared}, **shared)
+    assert refused["Status"] == "FAILED"
+    assert f"searches of {old} read the index {new}-1, and no target" in refused["Reason"]
+
+    monkeypatch.setenv("INDEXES", json.dumps({old: "", new: old}))
+    assert deploy(new, before={"Index": other, **shared}, **shared)["Status"] == "SUCCESS"
+
+
+def test_target_that_comes_back_as_a_successor_is_read_from_its_own_index(
+    index: str, opensearch_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R44 R55: an earlier migration, the other way round, has left its alias at the other index."""
+    admin = OpenSearchAdmin(OpenSearchHttp(opensearch_url, credentials=None, region=REGION))
+    first, second = f"{index}-a", f"{index}-b"
+    deploy(first)
+    deploy(second)
+    admin.move_alias(f"{first}-read", before={f"{first}-1"}, after=f"{second}-1")
+
+    monkeypatch.setenv("INDEXES", json.dumps({first: second, second: ""}))
+    assert deploy(first, SharedAlias=f"{second}-read")["Status"] == "SUCCESS"
+
+    assert admin.indexes_behind(f"{first}-read") == {f"{first}-1"}
+    assert admin.indexes_behind(f"{second}-read") == {f"{second}-1"}

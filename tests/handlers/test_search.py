@@ -64,6 +64,7 @@ def test_url_and_direct_call_give_the_same_answer(asked: dict[str, Any]) -> None
     ("text", "message"),
     [
         ("no json", "the body: Input should be a valid dictionary"),
+        ("[" * 100_000, "the body: Input should be a valid dictionary"),
         ("{}", "query: Field required"),
         ('{"query": "a", "filters": ["month=1"]}', "no source has the metadata month"),
         ('{"query": "a", "size": 500}', "size: Input should be less than or equal to 200"),
@@ -76,6 +77,13 @@ def test_wrong_question_is_a_400_in_words(asked: dict[str, Any], text: str, mess
     assert answer["statusCode"] == 400
     assert body(answer)["error"]["status"] == 400
     assert body(answer)["error"]["message"].startswith(message)
+
+
+@pytest.mark.parametrize("event", [None, 5, "text", []])
+def test_direct_call_with_anything_is_answered(asked: dict[str, Any], event: Any) -> None:
+    """R51: by a person who tries it in the console."""
+    del asked
+    assert handler.lambda_handler(event, Context())["error"]["status"] == 400
 
 
 def test_body_may_be_in_base64(asked: dict[str, Any]) -> None:
@@ -114,6 +122,35 @@ def test_lost_read_alias_is_a_503_that_says_what_to_do(
     assert body(answer)["error"]["message"] == (
         f"OpenSearch has no alias {alias}: deploy the stage again"
     )
+
+
+def test_reason_of_a_failed_search_is_logged(
+    asked: dict[str, Any], surroundings: Surroundings, caplog: pytest.LogCaptureFixture
+) -> None:
+    """R63: an operator sees why, also where the caller threw the answer away."""
+    handler.search()
+    surroundings.http.call("POST", f"{surroundings.index}-1/_close")
+
+    answer = handler.lambda_handler(asked, Context())
+
+    [line] = [vars(record) for record in caplog.records if record.name == "search"]
+    assert (line["levelname"], line["status"]) == ("WARNING", 503)
+    assert line["reason"] == body(answer)["error"]["message"]
+
+
+def test_read_alias_on_two_indexes_is_said(
+    asked: dict[str, Any], surroundings: Surroundings
+) -> None:
+    """R44: by a hand in OpenSearch: one of both would answer, nobody knows which."""
+    name, alias = f"{surroundings.index}-other", f"{surroundings.index}-read"
+    surroundings.http.call("PUT", name, {"aliases": {alias: {}}})
+    try:
+        answer = handler.lambda_handler(asked, Context())
+    finally:
+        surroundings.http.call("DELETE", name)
+
+    assert answer["statusCode"] == 503
+    assert f"{alias} stands at several indexes: " in body(answer)["error"]["message"]
 
 
 def test_words_of_a_question_are_never_logged(

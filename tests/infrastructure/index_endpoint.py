@@ -9,6 +9,9 @@ from threading import Thread
 from typing import Any
 from uuid import uuid4
 
+# What of an index is asked for, and its name in the index and in the answer.
+PARTS = {"_mapping": "mappings", "_settings": "settings", "_alias": "aliases"}
+
 
 @dataclass
 class IndexEndpoint:
@@ -29,15 +32,13 @@ class IndexEndpoint:
                 return 200, {"acknowledged": True}
             case "PUT", [_, "_mapping"]:
                 return 200, {"acknowledged": True}
-            case "GET", [alias, "_mapping"] if alias in self.aliases:
-                index = self.aliases[alias]
-                return 200, {index: {"mappings": self.indexes[index]["mappings"]}}
-            case "GET", [alias, "_settings"] if alias in self.aliases:
-                index = self.aliases[alias]
-                return 200, {index: {"settings": self.indexes[index]["settings"]}}
-            case "GET", [alias, "_alias"] if alias in self.aliases:
-                index = self.aliases[alias]
-                return 200, {index: {"aliases": self.indexes[index]["aliases"]}}
+            case "PUT", [index, "_alias", alias] if index in self.indexes:
+                self.indexes[index]["aliases"][alias] = {}
+                self.aliases[alias] = index
+                return 200, {"acknowledged": True}
+            case "GET", [alias, what] if alias in self.aliases and what in PARTS:
+                index, part = self.aliases[alias], PARTS[what]
+                return 200, {index: {part: self.indexes[index][part]}}
             case "POST", [alias, "_mget"] if alias in self.aliases:
                 return 200, {"docs": [self._read(one) for one in json.loads(body)["ids"]]}
             case "POST", [alias, "_bulk"] if alias in self.aliases:

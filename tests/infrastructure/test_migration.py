@@ -109,9 +109,12 @@ def test_both_indexes_know_the_alias_that_they_share(
     }
 
 
-def test_no_write_leaves_a_target_out_before_its_removal_is_accepted(model: Synthesized) -> None:
-    """R44: enqueue changes only after every index has been checked."""
-    [name] = model.functions("enqueue")
+@pytest.mark.parametrize("function", ["enqueue", "search"])
+def test_no_target_is_left_out_before_its_removal_is_accepted(
+    model: Synthesized, function: str
+) -> None:
+    """R44 R55: writes and searches change only after every index has been checked."""
+    [name] = model.functions(function)
     indexes = set(model.resources("Custom::EmbedqIndex"))
 
     assert indexes <= set(model.template["Resources"][name]["DependsOn"])
@@ -146,3 +149,17 @@ def test_outputs_name_what_is_replaced(model: Synthesized) -> None:
     settings = json.loads(text(model.template["Outputs"]["TargetNextSettings"]["Value"]))
 
     assert settings["replaces"] == "default"
+
+
+def test_index_of_a_successor_is_asked_for_after_that_of_the_replaced_target(
+    model: Synthesized,
+) -> None:
+    """R44: the target that searches without one would mean is checked first, and alone."""
+    indexes = {
+        one["Properties"]["Target"]: (name, one.get("DependsOn", []))
+        for name, one in model.template["Resources"].items()
+        if one["Type"] == "Custom::EmbedqIndex"
+    }
+
+    assert indexes["default"][0] in indexes["next"][1]
+    assert indexes["next"][0] not in indexes["default"][1]

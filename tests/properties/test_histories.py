@@ -1,7 +1,10 @@
 """Random histories on the in-memory engines: the index ends equal to the table, always."""
 
+import re
+
 import pytest
 
+from benchmarks.histories.__main__ import main
 from benchmarks.histories.plan import plan
 from benchmarks.histories.removed_rules import REMOVED_RULES, seeds_to_find
 from benchmarks.histories.run import play, play_seeds, shrink_seed
@@ -52,6 +55,17 @@ def test_rules_of_the_list_are_known_by_their_names() -> None:
 
     assert len(set(names)) == len(names)
     assert set(QUICKLY_FOUND) < set(names)
+
+
+def test_command_says_what_was_played(capsys: pytest.CaptureFixture[str]) -> None:
+    """R85: seeds, steps and their speed, faults by kind, and what failed."""
+    assert main(["--first", "7", "--seeds", "3"]) == 0
+
+    said = capsys.readouterr().out
+    assert "seeds       7 to 9\n" in said
+    assert re.search(r"^steps +[\d,]+ in \d+ s, [\d,]+ a second$", said, re.MULTILINE)
+    assert re.search(r"^fault +lost index: 3$", said, re.MULTILINE)
+    assert "0 of 3 histories failed\n" in said
 
 
 def test_failing_history_is_played_again_and_made_shorter() -> None:

@@ -6,15 +6,20 @@ import pytest
 
 from tests.repo.checkout import ROOT, texts
 
-MOST_TERMS = 25
+MOST_TERMS = 30
 PAGE = "docs/glossary.md"
-TERMS = re.findall(r"^\| ([a-z ]+) \| (?!meaning)", (ROOT / PAGE).read_text(), re.MULTILINE)
+TERMS = re.findall(r"^\| ([A-Za-z0-9@ ]+) \| (?!meaning)", (ROOT / PAGE).read_text(), re.MULTILINE)
 
 
-def test_glossary_has_at_most_25_different_terms() -> None:
+def test_glossary_is_short() -> None:
     """Words: a short list can be kept in mind."""
     assert 0 < len(TERMS) <= MOST_TERMS
     assert len(set(TERMS)) == len(TERMS)
+
+
+def test_figures_of_the_gate_are_explained() -> None:
+    """Words: a refusal names them."""
+    assert {"gate", "coverage", "nDCG@10", "overlap@10"} <= set(TERMS)
 
 
 @pytest.mark.parametrize("term", TERMS)

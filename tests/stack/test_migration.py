@@ -15,12 +15,13 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from benchmarks.migration import CHANGES, MODEL, NEW, OLD, Searches, Writes, item
+from functions.adapters.opensearch_http import OpenSearchHttp
 from functions.core.identity import DocumentId, row_key
 from local import background
 from local.specs import StackSpec
 from local.stack import LocalStack, local_stack
 from local.stages import with_successor
-from ops import commands_doc, frame
+from ops import commands_doc, frame, searching
 from ops.cli import main
 from ops.deployment import Deployment
 from ops.migration import migration_of
@@ -31,8 +32,8 @@ from tests.waiting import until
 
 PAGE = (ROOT / "docs/migration.md").read_text()
 DOCUMENTS = 40
-# Whole texts, which no compression of so few vectors confuses. A write of this moment may be on
-# its way to one of both.
+# Whole texts, which no compression of so few vectors confuses. Of so few documents, one that is on
+# its way to an index is more than a thousandth.
 SMALL_GATE = ["--questions", "10", "--taken", "sentence", "--least-coverage", "80"]
 
 Run = Callable[..., Any]
@@ -116,7 +117,11 @@ def test_page_is_carried_out_under_load(migrating: tuple[str, LocalStack], run: 
     # The stream is read from where it is now: wait until a write is seen.
     until(lambda: _is_seen(deployment, "first"), "the stream is read", 300)
     run(["migrate", "switch", "--reason", "too early", "--yes"], code=1)
-    assert run(["migrate", "status"])["gate"] is None
+    forced = run(["migrate", "switch", "--reason", "too early", "--force", "--dry-run"])
+    # Nothing is on its way to the new index: that it lacks all of them counts.
+    assert forced["would"].endswith(", forced")
+    early = run(["migrate", "status"])["gate"]
+    assert (early["different"] > 0, early["difference"]["mean"] < -0.5) == (True, True)
     run(["migrate", "finish"], code=2)
     migration = migration_of(deployment, None)
     dimensions = MODEL.other_dimensions if change == "model" else MODEL.dimensions
@@ -148,6 +153,7 @@ def test_page_is_carried_out_under_load(migrating: tuple[str, LocalStack], run: 
         is_over.set()
         for thread in threads:
             thread.join()
+    # The last writes are on their way: the command waits for them.
     [finished] = [run(words) for words in commands("finish")]
     assert f'delete "{OLD}" from stages.local.sources.articles.targets' in finished["steps"]
     status = run(["migrate", "status"])
@@ -170,6 +176,21 @@ def test_page_is_carried_out_under_load(migrating: tuple[str, LocalStack], run: 
     assert (paid > 0) is (change == "model")
     assert (" 0 tokens" in estimate["would"]) is (change == "structure")
     until(lambda: not differences(deployment), "table and indexes agree", 300)
+    lose_old_index(stack, migration.old.index, run)
+    assert searching.ask(deployment, query="word1", mode="knn").index == f"{migration.new.index}-1"
+
+
+def lose_old_index(stack: LocalStack, index: str, run: Run) -> None:
+    """Go back, lose the index that answers, and let the new one answer all the same."""
+    run(["migrate", "rollback"])
+    http = OpenSearchHttp(stack.opensearch_url, credentials=None, region="")
+    http.call("DELETE", f"{index}-1")
+    status = run(["migrate", "status"])
+    assert (status["answered_by"], "is lost" in status["not_measured"]) == ("", True)
+    run(["migrate", "switch", "--reason", "the index is lost", "--yes"], code=1)
+    run(["migrate", "switch", "--reason", "the index is lost", "--yes", "--force"])
+    after = run(["migrate", "status"])
+    assert (after["answered_by"], after["gate"]) == (NEW, None)
 
 
 def _is_seen(deployment: Deployment, name: str) -> bool:

@@ -14,7 +14,7 @@ from functions.core.failure import Failure, FailureKind, Part
 from functions.core.ports import Clock, ControlStore, Embedded, ProviderLimits, Telemetry
 from functions.core.settings import TargetSettings
 from functions.embed.chunking import count_tokens
-from functions.embed.guard.pacing import Pace, ready_ms
+from functions.embed.guard.pacing import Pace, not_ahead, ready_ms
 from functions.embed.guard.shared_control import SharedControl
 from functions.embed.guard.spending import Spending
 from functions.embed.guard.tally import Tally
@@ -172,6 +172,7 @@ class Guard:
 
     def _is_paced(self, tokens: int) -> bool:
         """Wait for the provider's allowance; return whether it was necessary."""
+        self._pace = not_ahead(self._pace, self._clock())
         left = (ready_ms(self._pace, tokens, self._target) - self._clock()) / 1000
         if left <= 0:
             return False

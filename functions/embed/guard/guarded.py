@@ -9,6 +9,7 @@ from functions.core.failure import (
     Failure,
     FailureError,
     FailureKind,
+    MissingIndexError,
     Part,
     TooLargeRequestError,
 )
@@ -69,11 +70,15 @@ class GuardedEmbedder:
 
 
 class GuardedIndex:
-    """An index that is left alone while its breaker is open."""
+    """An index that is left alone while its breaker is open.
 
-    def __init__(self, index: VectorIndex, guard: Guard) -> None:
+    One that may be missing is another target's: that it is gone says nothing about this one.
+    """
+
+    def __init__(self, index: VectorIndex, guard: Guard, *, may_be_missing: bool = False) -> None:
         self._index = index
         self._guard = guard
+        self._may_be_missing = may_be_missing
 
     def read(
         self, ids: Sequence[EntryId], *, hashes: Collection[str] = ()
@@ -112,5 +117,6 @@ class GuardedIndex:
         try:
             yield
         except FailureError as error:
-            self._guard.failed(Part.INDEX, error.failure)
+            if not (self._may_be_missing and isinstance(error, MissingIndexError)):
+                self._guard.failed(Part.INDEX, error.failure)
             raise

@@ -1,6 +1,6 @@
 """When a worker may send its next request, by what the provider takes. Pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from functions.core.control import LONGEST_COOLDOWN_SECONDS
 from functions.core.ports import Allowance, RateLimit
@@ -18,6 +18,13 @@ class Pace:
     answered_ms: int = 0
     allowance: Allowance = NO_HEADERS
     requests: int = 1  # that the last answer took
+
+
+def not_ahead(pace: Pace, now_ms: int) -> Pace:
+    """Bring a pace into the present: a clock that was set back would be waited for."""
+    return replace(
+        pace, asked_ms=min(pace.asked_ms, now_ms), answered_ms=min(pace.answered_ms, now_ms)
+    )
 
 
 def ready_ms(pace: Pace, tokens: int, target: TargetSettings) -> int:

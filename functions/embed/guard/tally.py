@@ -37,9 +37,13 @@ class Tally:
         self._last[part] = failure
 
     def excuse(self, part: Part, requests: int) -> None:
-        """Count so many failures as passed: what was in them made them fail."""
-        self._failures[part] -= requests
-        self._successes[part] += requests
+        """Count so many failures as passed: what was in them made them fail.
+
+        A text that was throttled may be judged, too, and was never counted.
+        """
+        excused = min(requests, self._failures[part])
+        self._failures[part] -= excused
+        self._successes[part] += excused
 
     @property
     def is_failing(self) -> bool:

@@ -202,17 +202,20 @@ KINDS = FailureKind
 def test_refusal_gets_the_kind_that_openai_s_has(
     scripted: ScriptedServer, status: int, code: str, kind: FailureKind, error: type[Exception]
 ) -> None:
-    """R22 R24: by what AWS calls it; sent once, as the queue does the waiting."""
+    """R22 R24: by what AWS calls it; sent once, as the queue does the waiting.
+
+    Where a setting seems wrong, a harmless text is sent too.
+    """
     headers = {"x-amzn-errortype": code, "retry-after": "7"}
     scripted.answers = [answer_of({"message": "of hello"}, headers, status)]
 
     found = refused(scripted)
 
     assert (found.failure.kind, isinstance(found, error)) == (kind, True)
-    assert len(scripted.asked) == 1
+    assert len(scripted.asked) == (2 if kind is KINDS.CONFIGURATION else 1)
     is_passing = kind in (KINDS.THROTTLED, KINDS.TIMEOUT, KINDS.PROVIDER_ERROR)
     assert found.failure.retry_after_seconds == (7 if is_passing else None)
-    # A message may quote the text; only of what is no document's fault it is told.
+    # A message may quote the text; only that of the harmless one is told.
     assert ("hello" in found.failure.message) is (kind is KINDS.CONFIGURATION)
 
 
@@ -224,6 +227,84 @@ def test_refusal_of_a_harmless_text_says_why(scripted: ScriptedServer) -> None:
     ]
 
     assert why in refused(scripted, text=HARMLESS).failure.message
+
+
+class _Firewall(ScriptedServer):
+    """Answers with a status where a text holds a word, else with vectors."""
+
+    status = 403
+
+    def answer(self, asked: Asked) -> Answer:
+        self.asked.append(asked)
+        body = json.loads(asked.body)
+        texts = body.get("texts") or [body["inputText"]]
+        if any("<script>" in text for text in texts):
+            return answer_of({"message": f"no: {texts}"}, {}, self.status)
+        vectors = [VECTOR for _ in texts]
+        return answer_of({"embeddings": {"float": vectors}, "embedding": VECTOR})
+
+
+def test_request_above_the_credit_that_is_left_refuses_no_text() -> None:
+    """R24 R35: a harmless text would pass, and the text would be rejected for its price."""
+    with _Firewall() as server:
+        server.status = 402
+        with pytest.raises(FailureError) as caught:
+            bedrock(server.url, COHERE).embed(["<script>"], timeout_seconds=5)
+
+    assert caught.value.failure.kind is KINDS.CONFIGURATION
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("model", [COHERE, TITAN])
+@pytest.mark.parametrize("status", [302, 403, 404, 405])
+def test_refusal_by_content_is_told_from_a_wrong_setting(model: str, status: int) -> None:
+    """R10 R24 R35: a firewall answers as it likes for one text; a harmless one passes."""
+    with _Firewall() as server:
+        server.status = status
+        with pytest.raises(RefusedRequestError) as caught:
+            bedrock(server.url, model).embed(["<script>"], timeout_seconds=5)
+
+    assert caught.value.failure == Failure(
+        FailureKind.INVALID_INPUT, f"the provider answered {status} {status}"
+    )
+
+
+def test_text_of_titan_that_a_firewall_refuses_stops_no_other() -> None:
+    """R10 R13: it fails alone."""
+    texts = [f"text {n}" for n in range(12)]
+    texts[1] = "<script>"
+    with _Firewall() as server:
+        results = bedrock(server.url, TITAN).embed(texts, timeout_seconds=20).results
+
+    assert [n for n, one in enumerate(results) if isinstance(one, Failure)] == [1]
+
+
+@pytest.mark.parametrize("model", [COHERE, TITAN])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'["x"]',
+        b'"x"',
+        b"null",
+        b"5",
+        b"<html>",
+        b"\xff\xfe\x00",
+        b'{"__type": ["x"], "code": 5, "message": {"a": 1}}',
+        b"[" * 100_000,
+    ],
+)
+def test_error_has_its_kind_whatever_its_body_is(
+    scripted: ScriptedServer, model: str, body: bytes
+) -> None:
+    """R22 R23: by its status."""
+    scripted.answers = [Answer(429, body, {"retry-after": "7"})]
+
+    with pytest.raises(FailureError) as caught:
+        bedrock(scripted.url, model).embed(["hello"], timeout_seconds=5)
+
+    assert caught.value.failure == Failure(
+        FailureKind.THROTTLED, "the provider answered 429 429", 7, is_refused=True
+    )
 
 
 def test_deadline_is_that_of_the_whole_answer(scripted: ScriptedServer) -> None:

@@ -25,8 +25,8 @@ def embed(server: RawServer, *, seconds: float = 5) -> Embedded:
     return embedder(server).embed(["hello"], timeout_seconds=seconds)
 
 
-def http(body: bytes, *headers: str) -> bytes:
-    lines = ["HTTP/1.1 200 OK", f"content-length: {len(body)}", *headers, "", ""]
+def http(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
+    lines = [f"HTTP/1.1 {status}", f"content-length: {len(body)}", *headers, "", ""]
     return "\r\n".join(lines).encode() + body
 
 
@@ -70,12 +70,16 @@ def test_answer_larger_than_its_vectors_is_not_read(is_gzip: bool) -> None:
     assert peak < 20_000_000
 
 
-def test_compressed_answer_is_read() -> None:
-    """R14: gateways compress."""
+@pytest.mark.parametrize("encoding", ["gzip", "GZIP", "x-gzip"])
+@pytest.mark.parametrize("parts", [[BODY], [BODY[:9], BODY[9:]]], ids=["one", "two members"])
+@pytest.mark.parametrize("padding", [0, 10, 300_000], ids="{} zeros".format)
+def test_compressed_answer_is_read(encoding: str, parts: list[bytes], padding: int) -> None:
+    """R14: gateways compress, and some fill up what they send."""
+    body = b"".join(gzip.compress(part) + bytes(padding) for part in parts)
 
     def play(connection: Connection) -> None:
         connection.request()
-        connection.send(http(gzip.compress(BODY), "content-encoding: gzip"))
+        connection.send(http(body, f"content-encoding: {encoding}"))
 
     with RawServer(play) as server:
         assert [one.tolist() for one in embed(server).vectors] == [[1, 2]]
@@ -93,6 +97,47 @@ def test_answer_in_an_unknown_encoding_is_a_provider_error(encoding: str) -> Non
         embed(server)
 
     assert caught.value.failure.kind is FailureKind.PROVIDER_ERROR
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding"),
+    [(b"x" * 400_000, "identity"), (BODY, "br"), (BODY, "gzip")],
+    ids=["too large", "unknown encoding", "not gzip"],
+)
+def test_error_keeps_its_status_when_its_body_cannot_be_read(body: bytes, encoding: str) -> None:
+    """R22 R23: a 429 is one, and says when to come again."""
+    headers = (f"content-encoding: {encoding}", "retry-after: 30")
+
+    def play(connection: Connection) -> None:
+        connection.request()
+        connection.send(http(body, *headers, status="429 Too Many Requests"))
+
+    with RawServer(play) as server, pytest.raises(FailureError) as caught:
+        embed(server)
+
+    assert caught.value.failure == Failure(
+        FailureKind.THROTTLED, "the provider answered 429", 30, is_refused=True
+    )
+
+
+@pytest.mark.parametrize("cut", [None, -9], ids=["whole", "in part"])
+def test_answer_that_was_there_before_its_request_is_not_taken(cut: int | None) -> None:
+    """R09 R22: a second answer to one request holds the vectors of other texts."""
+    other = http(BODY.replace(b"1.0, 2.0", b"3.0, 4.0"))
+
+    def play(connection: Connection) -> None:
+        connection.request()
+        if server.connections > 1:
+            connection.send(other)
+            return
+        connection.send(http(BODY) + http(BODY)[:cut])
+        connection.request()
+
+    with RawServer(play) as server:
+        provider = embedder(server)
+        answers = [provider.embed([text], timeout_seconds=5) for text in ("one", "other")]
+
+    assert [one.vectors[0].tolist() for one in answers] == [[1, 2], [3, 4]]
 
 
 def test_kept_connection_that_was_closed_costs_no_attempt() -> None:

@@ -69,7 +69,7 @@ def test_numbers_instead_of_base64_are_taken(scripted: ScriptedServer) -> None:
         pytest.param([item(0, [1, "x"])], id="not a number"),
         pytest.param([item(0, [[1, 2]])], id="a matrix"),
         pytest.param([item(0, None)], id="no vector"),
-        pytest.param([item(None, [1, 2])], id="no index"),
+        pytest.param([item("x", [1, 2])], id="no number as index"),
         pytest.param([item(1, [1, 2])], id="index of no text"),
         pytest.param([{}], id="an empty object"),
         pytest.param([], id="no vectors"),
@@ -146,6 +146,9 @@ def test_status_without_a_word_has_its_kind(
         ({"retry-after": "inf"}, None),
         ({"retry-after": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0),
         ({"retry-after": "Thu, 99 Foo 2026 99:00:00 GMT"}, None),
+        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, 900),
+        ({"retry-after": "1e308"}, 900),
+        ({"retry-after-ms": "1e308"}, 900),
         ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
         ({"retry-after-ms": "soon", "retry-after": "9"}, 9),
         ({}, None),
@@ -211,13 +214,14 @@ def test_nan_as_python_writes_it_spoils_one_vector(scripted: ScriptedServer) -> 
 
 
 def test_missing_index_is_the_position(scripted: ScriptedServer) -> None:
-    """R14: some leave out the index 0, some leave out all."""
+    """R14: some leave out the index 0, some leave out all, some write null."""
     scripted.answers = [
         answer([{"embedding": [1, 2]}, item(1, [3, 4])]),
         answer([{"embedding": [1, 2]}, {"embedding": [3, 4]}]),
+        answer([item(None, [1, 2]), item(None, [3, 4])]),
     ]
 
-    for _ in range(2):
+    for _ in range(3):
         assert [one.tolist() for one in embed(scripted, "a", "b").vectors] == [[1, 2], [3, 4]]
 
 
@@ -277,15 +281,55 @@ def test_redirect_is_not_followed(scripted: ScriptedServer) -> None:
     assert caught.value.failure == Failure(FailureKind.CONFIGURATION, "the provider answered 307")
 
 
-def test_refusal_by_content_is_told_from_a_forbidden_key(scripted: ScriptedServer) -> None:
-    """R10 R24: a firewall answers 403 for one text; a harmless one passes."""
-    scripted.answers = [Answer(403, b"<html>"), answer([item(0, [1, 2])])]
+@pytest.mark.parametrize("status", [302, 401, 403, 404, 405, 410, 415])
+def test_refusal_by_content_is_told_from_a_wrong_setting(
+    scripted: ScriptedServer, status: int
+) -> None:
+    """R10 R24 R35: a firewall answers as it likes for one text; a harmless one passes."""
+    blocked = Answer(status, b"<html>")
+    scripted.answers = [blocked, answer([item(0, [1, 2])]), blocked]
 
     with pytest.raises(RefusedRequestError) as caught:
         embed(scripted, "<script>")
 
-    assert caught.value.failure == Failure(FailureKind.INVALID_INPUT, "the provider answered 403")
-    assert [json.loads(one.body)["input"] for one in scripted.asked] == [["<script>"], ["probe"]]
+    assert caught.value.failure == Failure(
+        FailureKind.INVALID_INPUT, f"the provider answered {status}"
+    )
+    assert [json.loads(one.body)["input"] for one in scripted.asked] == [
+        ["<script>"],
+        ["probe"],
+        ["<script>"],
+    ]
+
+
+def test_text_that_passes_after_a_harmless_one_gets_its_vector(scripted: ScriptedServer) -> None:
+    """R35: a gateway that is being replaced answers 404 for a moment."""
+    scripted.answers = [Answer(404, b""), answer([item(0, [5, 6])]), answer([item(0, [1, 2])])]
+
+    assert [one.tolist() for one in embed(scripted, "hello").vectors] == [[1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (401, FailureKind.CONFIGURATION),
+        (422, FailureKind.CONFIGURATION),
+        (429, FailureKind.THROTTLED),
+        (408, FailureKind.TIMEOUT),
+        (500, FailureKind.PROVIDER_ERROR),
+    ],
+)
+def test_without_a_harmless_text_that_passes_no_text_is_refused(
+    scripted: ScriptedServer, status: int, kind: FailureKind
+) -> None:
+    """R24: what the harmless text fails with is what all of them fail with."""
+    scripted.answers = [Answer(404, b""), Answer(status, b"")]
+
+    with pytest.raises(FailureError) as caught:
+        embed(scripted, "hello")
+
+    assert caught.value.failure.kind is kind
+    assert not isinstance(caught.value, RefusedRequestError)
 
 
 def test_busy_provider_tells_when_it_is_back(scripted: ScriptedServer) -> None:
@@ -300,8 +344,20 @@ def test_busy_provider_tells_when_it_is_back(scripted: ScriptedServer) -> None:
     )
 
 
+def test_request_above_the_credit_that_is_left_refuses_no_text(scripted: ScriptedServer) -> None:
+    """R24 R35: a harmless text would pass, and the text would be rejected for its price."""
+    scripted.answers = [Answer(402, b""), answer([item(0, [1, 2])]), Answer(402, b"")]
+
+    with pytest.raises(FailureError) as caught:
+        embed(scripted, "hello")
+
+    assert caught.value.failure == Failure(FailureKind.CONFIGURATION, "the provider answered 402")
+    assert not caught.value.failure.kind.spends_attempt
+    assert len(scripted.asked) == 1
+
+
 def test_quota_told_by_the_type_is_a_configuration_failure(scripted: ScriptedServer) -> None:
-    """R24: the code may be missing, or say something else."""
+    """R24 R35: the code may be missing, or say something else; no smaller text is tried."""
     for code in (None, "rate_limit_exceeded"):
         error = {"error": {"message": "no", "type": "insufficient_quota", "code": code}}
         scripted.answers = [
@@ -312,6 +368,7 @@ def test_quota_told_by_the_type_is_a_configuration_failure(scripted: ScriptedSer
             embed(scripted, "hello")
 
         assert caught.value.failure.kind is FailureKind.CONFIGURATION
+    assert len(scripted.asked) == 2
 
 
 @pytest.mark.parametrize(("limit", "is_too_large"), [("5", True), ("100", False)])
@@ -323,6 +380,40 @@ def test_request_above_the_limit_in_the_headers_is_to_be_split(
     scripted.answers = [Answer(429, b"{}", headers)]
 
     with pytest.raises(FailureError) as caught:
-        embed(scripted, "x" * 40)
+        embed(scripted, "x" * 20, "x" * 20)
 
     assert isinstance(caught.value, TooLargeRequestError) is is_too_large
+
+
+def test_single_text_above_the_limit_in_the_headers_is_throttled(scripted: ScriptedServer) -> None:
+    """R23 R35: some count in thousands; no document is given up for that."""
+    headers = {"x-ratelimit-limit-tokens": "5", "x-ratelimit-remaining-tokens": "0"}
+    scripted.answers = [Answer(429, b"{}", headers)]
+
+    with pytest.raises(FailureError) as caught:
+        embed(scripted, "x" * 40)
+
+    assert caught.value.failure.kind is FailureKind.THROTTLED
+
+
+@pytest.mark.parametrize("charset", ["utf-16", "base64", "idna", "undefined", "no-such-one"])
+def test_error_has_its_kind_whatever_its_charset_is(scripted: ScriptedServer, charset: str) -> None:
+    """R22 R23: by its status and its code."""
+    headers = {"content-type": f"application/json; charset={charset}", "retry-after": "7"}
+    scripted.answers = [Answer(429, b'{"error": {"code": "busy"}}', headers)]
+
+    with pytest.raises(FailureError) as caught:
+        embed(scripted, "hello")
+
+    assert caught.value.failure == Failure(
+        FailureKind.THROTTLED, "the provider answered 429 busy", 7, is_refused=True
+    )
+
+
+@pytest.mark.parametrize("body", [b'["x"]', b'"x"', b"null", b"5", b"\xff\xfe\x00", b"[" * 100_000])
+def test_error_has_its_kind_whatever_its_body_is(scripted: ScriptedServer, body: bytes) -> None:
+    """R22: the status says enough."""
+    scripted.answers = [Answer(429, body, {"content-type": "application/json"})]
+
+    with pytest.raises(FailureError, match=r"^throttled: the provider answered 429$"):
+        embed(scripted, "hello")

@@ -78,7 +78,7 @@ def test_unreadable_secret_is_a_configuration_failure(secrets: Any) -> None:
 
 
 def test_rotated_key_is_fetched_once_and_used(model_server: ModelServer, secrets: Any) -> None:
-    """R24: a rotation costs one refused request, and no document."""
+    """R24: with a harmless text, a wrong key costs two refused requests; a rotation one."""
     secrets.create_secret(Name=NAME, SecretString="former key")
     provider = embedder(model_server, secrets)
     with pytest.raises(FailureError):
@@ -88,7 +88,7 @@ def test_rotated_key_is_fetched_once_and_used(model_server: ModelServer, secrets
 
     assert len(provider.embed(["text"], timeout_seconds=5).vectors) == 1
     assert len(provider.embed(["text"], timeout_seconds=5).vectors) == 1
-    assert model_server.counts()["statuses"] == {"401": 2, "200": 2}
+    assert model_server.counts()["statuses"] == {"401": 3, "200": 2}
 
 
 def test_key_that_is_refused_twice_is_a_configuration_failure(
@@ -108,14 +108,16 @@ def test_key_that_is_refused_twice_is_a_configuration_failure(
     assert model_server.counts()["statuses"] == {"401": 2}
 
 
-def test_unchanged_key_is_not_tried_again(model_server: ModelServer, secrets: Any) -> None:
-    """R24: the same key would be refused again."""
+def test_unchanged_key_is_tried_again_with_a_harmless_text_alone(
+    model_server: ModelServer, secrets: Any
+) -> None:
+    """R24: the same key would be refused again; only of a text it could be the content."""
     secrets.create_secret(Name=NAME, SecretString="wrong")
 
     with pytest.raises(FailureError):
         embedder(model_server, secrets).embed(["text"], timeout_seconds=5)
 
-    assert model_server.counts()["statuses"] == {"401": 1}
+    assert model_server.counts()["statuses"] == {"401": 2}
 
 
 def test_missing_secret_is_a_failure_of_the_request_and_not_of_the_process(

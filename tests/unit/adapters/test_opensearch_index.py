@@ -8,7 +8,7 @@ import pytest
 from functions.adapters.opensearch_http import OpenSearchHttp
 from functions.adapters.opensearch_index import MAX_BODY_BYTES, OpenSearchIndex
 from functions.core.entry import Chunk, Entry, Written
-from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.failure import Failure, FailureError, FailureKind, MissingIndexError
 from tests.contract.index_engines import entry, tombstone
 from tests.unit.adapters.scripted_server import Answer, ScriptedServer
 
@@ -148,6 +148,28 @@ def test_read_that_one_shard_cannot_answer_is_a_failure(
         FailureKind.INDEX_UNAVAILABLE,
         "OpenSearch: reading answered no_shard_available_action_exception",
     )
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "is_missing"),
+    [
+        (404, "index_not_found_exception", True),
+        (404, "no_such_path", False),
+        (403, "security_exception", False),
+        (503, "busy", False),
+    ],
+)
+def test_missing_index_is_told_from_one_that_may_not_be_read(
+    index: OpenSearchIndex, scripted: ScriptedServer, status: int, kind: str, is_missing: bool
+) -> None:
+    """R13 R44: only what is gone has no vectors to take."""
+    error = {"error": {"type": kind, "reason": "none"}}
+    scripted.answers = [Answer(status, json.dumps(error).encode())] * 9
+
+    with pytest.raises(FailureError) as caught:
+        index.read([entry("a").entry_id])
+
+    assert isinstance(caught.value, MissingIndexError) is is_missing
 
 
 def test_removal_leaves_out_what_was_taken_meanwhile(

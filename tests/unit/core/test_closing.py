@@ -1,13 +1,16 @@
 """Rows that may end: the last event is that of the row that stands."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import pytest
 
 from functions.core.announcement import Announcements
 from functions.core.closing import announce_standing, close_rows
+from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import RowKey
 from functions.core.ledger_row import LedgerRow, Status
+from functions.core.ports import Swapped
 from functions.core.swap import Rows
 from local.memory.ledger import MemoryLedger
 from local.memory.runtime import MemoryAnnouncer, MemoryTelemetry, MovableClock
@@ -25,6 +28,28 @@ def fail_if_open(rows: Rows) -> dict[RowKey, Decision]:
         key: Decision(changed(row, status=Status.FAILED) if row and row.status.is_open else None)
         for key, row in rows.items()
     }
+
+
+class FailingLedger(MemoryLedger):
+    """Fails so many writes, before the first one of them another writer was faster."""
+
+    def __init__(self, faster: Callable[[LedgerRow], LedgerRow], failures: int = 1) -> None:
+        super().__init__()
+        self._faster: Callable[[LedgerRow], LedgerRow] | None = faster
+        self._failures = failures
+
+    def put(self, row: LedgerRow) -> LedgerRow:
+        [stored] = super().write([row]).stored.values()
+        return stored
+
+    def write(self, rows: Sequence[LedgerRow]) -> Swapped:
+        if self._faster is not None:
+            super().write([self._faster(row) for row in self.rows.values()])
+            self._faster = None
+        if self._failures:
+            self._failures -= 1
+            raise FailureError(Failure(FailureKind.STORE_UNAVAILABLE, "down for a moment"))
+        return super().write(rows)
 
 
 class World:
@@ -117,3 +142,43 @@ def test_refused_event_of_a_standing_row_is_reported() -> None:
     world.announcer.refuses = 1
 
     assert not announce_standing(world.ledger, world.announcements, row)
+
+
+@pytest.mark.parametrize("failures", [1, 9], ids=["for a moment", "for longer"])
+def test_false_event_is_corrected_also_if_its_write_fails(failures: int) -> None:
+    """R36: another run has ended a newer version, and acknowledged the message of this one."""
+    ledger = FailingLedger(
+        lambda row: changed(row, status=Status.COMPLETED, version=row.task.version + 1), failures
+    )
+    world = World(ledger)
+    row = ledger.put(make_row(revision=0))
+
+    with pytest.raises(FailureError):
+        world.close(row)
+
+    assert world.events() == [Status.FAILED, Status.COMPLETED]
+    assert world.announcer.events[-1].version == row.task.version + 1
+
+
+def test_open_row_whose_end_could_not_be_written_is_not_announced() -> None:
+    """R36: its end is announced when it comes."""
+    ledger = FailingLedger(lambda row: changed(row, version=row.task.version + 1))
+    world = World(ledger)
+    row = ledger.put(make_row(revision=0))
+
+    with pytest.raises(FailureError):
+        world.close(row)
+
+    assert world.events() == [Status.FAILED]
+
+
+def test_row_that_was_replaced_while_it_was_announced_is_corrected_if_its_write_fails() -> None:
+    """R36: the row was read before another run ended a newer version."""
+    ledger = FailingLedger(lambda row: changed(row, status=Status.DELETED))
+    world = World(ledger)
+    row = ledger.put(make_row(revision=0, status=Status.COMPLETED))
+
+    with pytest.raises(FailureError):
+        announce_standing(ledger, world.announcements, row)
+
+    assert world.events() == [Status.COMPLETED, Status.DELETED]

@@ -2,11 +2,15 @@
 
 from dataclasses import dataclass
 
+import pytest
+
 from functions.core.identity import DocumentId, RowKey
 from functions.core.ledger_row import LedgerRow, Status
+from functions.core.ports import UnreadableRowsError
 from functions.core.swap import Rows, swap_until_settled
 from local.memory.ledger import MemoryLedger
 from tests.builders import changed, make_row
+from tests.newer_rows import NewerRows
 from tests.unit.embed.steps import OvertakenLedger
 
 
@@ -83,3 +87,21 @@ def test_others_are_settled_before_the_one_that_was_overtaken() -> None:
     settled = [key for key, _, _ in swap_until_settled(ledger, rows, one_more)]
 
     assert settled == [second, first]
+
+
+def test_row_of_newer_code_is_told_after_the_others_are_settled() -> None:
+    """R28 R35 R55: whatever became of it, the others have their rows."""
+    ledger = NewerRows()
+    rows: dict[RowKey, LedgerRow] = {}
+    for name in "abc":
+        [row] = ledger.write([make_row(revision=0, document_id=DocumentId(name))]).stored.values()
+        rows[row.row_key] = row
+    one, *others = rows
+    ledger.newer = {one}
+    settled: list[RowKey] = []
+
+    with pytest.raises(UnreadableRowsError) as caught:
+        settled.extend(key for key, _, _ in swap_until_settled(ledger, rows, one_more))
+
+    assert settled == others
+    assert list(caught.value.keys) == [one]

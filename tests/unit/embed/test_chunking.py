@@ -45,6 +45,18 @@ def test_every_chunk_is_found_where_it_stands(text: str) -> None:
     assert "".join(gaps).strip() == ""
 
 
+@pytest.mark.parametrize("space", ["\n", " ", "\n \n", "\u3000"])
+@pytest.mark.parametrize("size", [1, 100, 17_000])
+def test_white_space_around_a_text_is_no_part_of_it(space: str, size: int) -> None:
+    """R11 R35: however much of it there is; at its beginning it ended the run."""
+    text = f"{space * size}Hello.{space * size}World.{space * size}"
+
+    chunks = split(text, max_tokens=64)
+
+    assert "".join("".join(chunk.split()) for chunk in chunks) == "Hello.World."
+    assert starts(chunks, text)[0] == len(space * size)
+
+
 def test_largest_item_is_split() -> None:
     """R11: 390 KB of text, as DynamoDB allows, within seconds and without a download."""
     text = "\n\n".join(PARAGRAPHS * 60)[:390_000]

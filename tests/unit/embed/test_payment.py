@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from functions.core.document import Document
-from functions.core.entry import Chunk, Entry, Vector
+from functions.core.entry import Chunk, Entry, StoredEntry, Vector
 from functions.core.failure import Failure, FailureError, FailureKind, RefusedRequestError
-from functions.core.identity import DocumentId, RowKey
+from functions.core.identity import DocumentId, EntryId, RowKey
 from functions.core.ledger_row import ErrorRecord
 from functions.embed.ending import Failed, Untouched
 from functions.embed.guard.tenants import Tenants
@@ -140,6 +140,19 @@ def test_chunk_of_several_documents_is_paid_once() -> None:
     assert unpaid == {}
     assert till.telemetry.metrics["ChunksPaid"] == 2
     assert till.telemetry.metrics["ChunksReused"] == 1
+
+
+def test_chunk_of_several_documents_is_not_rejected_with_one_of_them() -> None:
+    """R35: a line that stands on every page, among the poison chunks of one."""
+    till = Till()
+    poison = [f"poison {number}" for number in range(6)]
+
+    paid, unpaid = till.payment.pay(
+        [prepared("a", *poison[:4], "every page", *poison[4:]), prepared("b", "every page")], TIME
+    )
+
+    assert [sorted(one.vectors) for one in paid] == [["every page"], ["every page"]]
+    assert unpaid == {}
 
 
 def test_tokens_are_counted_by_lane_and_model() -> None:
@@ -299,14 +312,51 @@ def test_replaced_index_is_read_only_for_what_is_missing() -> None:
     assert paid.tokens == 0
 
 
-def test_replaced_index_that_does_not_answer_is_waited_for() -> None:
-    """R44 R28: rather than paying for what is there."""
+@pytest.mark.parametrize(
+    "kind", [FailureKind.INDEX_UNAVAILABLE, FailureKind.INDEX_BUSY, FailureKind.CONFIGURATION]
+)
+def test_replaced_index_that_does_not_answer_is_waited_for(kind: FailureKind) -> None:
+    """R44 R13: rather than paying for what is there; a missing right takes nothing away either."""
+
+    class Away(MemoryIndex):
+        def read(self, *_: object, **__: object) -> dict[EntryId, StoredEntry]:
+            raise FailureError(Failure(kind, "no answer"))
+
     till = Till()
-    broken = MemoryIndex(16)
-    broken.lose()
-    payment = replace(till.payment, reused=(broken,))
+    payment = replace(till.payment, reused=(Away(16),))
 
     with pytest.raises(FailureError):
         payment.pay([prepared("a", "known")], TIME)
 
     assert till.embedder.requests == []
+
+
+def test_replaced_index_that_is_gone_counts_as_empty() -> None:
+    """R44 R14: what it had is lost, and no waiting brings it back; the own index is read."""
+    till = Till()
+    till.index.write([indexed("a", "known")], searchable_now=True)
+    gone = MemoryIndex(16)
+    gone.write([indexed("b", "other")], searchable_now=True)
+    gone.lose()
+    payment = replace(till.payment, reused=(gone,))
+
+    paid, unpaid = payment.pay([prepared("a", "known", "new"), prepared("b", "other")], TIME)
+
+    assert till.embedder.requests == [["new", "other"]]
+    assert [one.tokens for one in paid] == [1, 1]
+    assert unpaid == {}
+
+
+def test_replaced_index_that_is_gone_is_said_once_a_run() -> None:
+    """R44 R63: it costs money; a run without such a document says nothing."""
+    till = Till()
+    gone = MemoryIndex(16)
+    gone.lose()
+    payment = replace(till.payment, reused=(gone,))
+    for name in "ab":
+        payment.pay([prepared(name, f"new {name}")], TIME)
+
+    for _ in range(2):
+        payment.report()
+
+    assert till.telemetry.events == [("replaced_index_missing", {"documents": 2})]

@@ -12,6 +12,7 @@ from functions.embed.job import Job, Received, Returned
 from functions.embed.receive import AHEAD_MS, ROUND_DOCUMENTS, Admitted
 from functions.embed.run_time import RunTime
 from tests.builders import NOW_MS, changed, make_message, make_row, make_task
+from tests.newer_rows import NewerRows
 from tests.unit.embed.steps import RETRY, OvertakenLedger, Steps
 
 TIME = RunTime.begin(lambda: 60.0)
@@ -24,7 +25,7 @@ def received(message: Message | None = None, **task: Any) -> Received:
 
 def admit(steps: Steps, one: Received) -> Admitted:
     """Admit a task in the only round that it makes."""
-    [part] = steps.receive.rounds([one])
+    [part], _ = steps.receive.rounds([one])
     return steps.receive.admit(part, TIME)
 
 
@@ -166,7 +167,7 @@ def test_suspects_come_first_and_those_alone_last() -> None:
     many = [received(document_id=DocumentId(name)) for name in levels]
     many += [received(document_id=DocumentId(f"gone {n}")) for n in range(ROUND_DOCUMENTS)]
 
-    rounds = steps.receive.rounds(many)
+    rounds, _ = steps.receive.rounds(many)
 
     names = [[one.task.document_id for one in part.received] for part in rounds]
     assert [names[0], *names[2:]] == [
@@ -289,3 +290,18 @@ def test_end_of_a_newer_version_is_announced_last() -> None:
 
     last = steps.announcer.events[-1]
     assert (last.version, last.status) == (newer, Status.SKIPPED)
+
+
+def test_row_that_newer_code_wrote_since_it_was_read_goes_back_alone() -> None:
+    """R35 R55: the others of its round are worked."""
+    ledger = NewerRows()
+    steps = Steps(ledger)
+    tasks = [put(steps, document_id=DocumentId(name)).task for name in "ab"]
+    newer, other = (Received(make_message(task), task) for task in tasks)
+    [part], _ = steps.receive.rounds([newer, other])
+    ledger.newer = {newer.task.row_key}
+
+    admitted = steps.receive.admit(part, TIME)
+
+    assert [job.task for job in admitted.jobs] == [other.task]
+    assert [one.message for one in admitted.returned] == [newer.message]

@@ -238,6 +238,16 @@ def test_chunk_is_found_beside_a_document_that_is_rejected(most: int, documents:
     assert "4" in bought.paid
 
 
+def test_chunk_that_another_document_has_too_is_not_rejected_with_the_first_one() -> None:
+    """R35: it is asked for alone, however many chunks before it are rejected."""
+    chunks = of_one_document(*["poison"] * 8, "on every page", *["poison"] * 7)
+    chunks[8] = replace(chunks[8], is_shared=True)
+
+    bought = vectorize(chunks, PickyEmbedder(), Buying(10_000), RunTime(lambda: 60, 120))
+
+    assert set(bought.paid) == {"8"}
+
+
 @pytest.mark.parametrize(
     ("is_failing", "inputs", "requests"), [(False, 4, 1), (True, 4, 2), (False, 1, 4), (True, 1, 4)]
 )

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from functions.core.change import Change
 from functions.core.failure import Failure, FailureError, FailureKind
-from functions.core.identity import DocumentId, RowKey
+from functions.core.identity import DocumentId, RowKey, row_key
 from functions.core.ledger_row import Group, LedgerRow, Status
 from functions.core.ports import Swapped
 from functions.core.task import Task
@@ -23,6 +23,7 @@ from tests.builders import (
     make_source,
     make_target,
 )
+from tests.newer_rows import NewerRows
 
 
 class RefusingQueues(MemoryQueues):
@@ -220,6 +221,23 @@ def test_record_without_a_usable_key_is_recorded_and_blocks_nothing() -> None:
     )
     assert pipeline.row("stream record event-3", source="articles") is not None
     assert pipeline.telemetry.metrics["ChangesRejected"] == 2
+    assert pipeline.queues.depth("default/normal") == 1
+
+
+def test_record_whose_row_newer_code_wrote_holds_no_other_back() -> None:
+    """R02 R35 R55: it is the same record, which that code has recorded."""
+    ledger = NewerRows()
+    pipeline = make_pipeline(ledger=ledger)
+    table = pipeline.tables["articles"]
+    for name in "abc":
+        table.put({"id": name, "body": "text"})
+    for record in table.stream[:2]:
+        record["dynamodb"]["Keys"] = {"other": {"S": "a"}}
+    ledger.newer = {row_key("default", "articles", DocumentId("stream record event-1"))}
+
+    assert pipeline.deliver(table.stream) == []
+
+    assert pipeline.row("stream record event-2", source="articles") is not None
     assert pipeline.queues.depth("default/normal") == 1
 
 

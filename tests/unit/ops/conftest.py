@@ -1,6 +1,7 @@
 """A deployment whose tables and queues are moto's."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import boto3
@@ -13,6 +14,12 @@ from tests.builders import make_source, make_target
 from tests.ledger_table import create_ledger_table
 
 REGION = "us-east-1"
+# Sources beside the articles, and the types of their keys.
+OTHER_SOURCES = {
+    "numbers": {"id": "N"},
+    "files": {"id": "B"},
+    "messages": {"conversation": "S", "number": "N"},
+}
 
 
 @pytest.fixture
@@ -41,12 +48,32 @@ def deployment(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
         yield Deployment(outputs, session)
 
 
+@pytest.fixture
+def several(deployment: Deployment) -> Deployment:
+    """Return the same deployment with a source for each kind of key."""
+    outputs = dict(deployment.outputs)
+    for name, key in OTHER_SOURCES.items():
+        source = make_source(name=name, table=f"{name}-table", key=tuple(key))
+        _create_table(deployment.dynamodb, source.table, key)
+        outputs[f"Source{name.capitalize()}Settings"] = source.model_dump_json()
+    return replace(deployment, outputs=outputs)
+
+
 def _create_tables(session: boto3.Session) -> None:
     dynamodb = session.client("dynamodb")
-    dynamodb.create_table(
-        TableName=make_source().table,
-        BillingMode="PAY_PER_REQUEST",
-        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
-    )
+    _create_table(dynamodb, make_source().table, {"id": "S"})
     create_ledger_table(dynamodb, "ledger")
+
+
+def _create_table(dynamodb: Any, table: str, key: Mapping[str, str]) -> None:
+    dynamodb.create_table(
+        TableName=table,
+        BillingMode="PAY_PER_REQUEST",
+        KeySchema=[
+            {"AttributeName": name, "KeyType": kind}
+            for name, kind in zip(key, ("HASH", "RANGE"), strict=False)
+        ],
+        AttributeDefinitions=[
+            {"AttributeName": name, "AttributeType": kind} for name, kind in key.items()
+        ],
+    )

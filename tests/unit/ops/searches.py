@@ -5,7 +5,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from functions.core.names import first_index
 from ops.deployment import Deployment
+from tests.builders import make_target
 
 Answers = Callable[[dict[str, Any]], list[str]]
 
@@ -17,6 +19,7 @@ class Searches:
         self.found = found
         self.notes = notes or {}  # by the mode that is answered by text
         self.asked: list[dict[str, Any]] = []
+        self.index: Callable[[dict[str, Any]], str] = lambda _: first_index(make_target().index)
 
     def invoke(self, FunctionName: str, Payload: bytes) -> dict[str, Any]:
         assert FunctionName == "search"
@@ -36,7 +39,7 @@ class Searches:
                 for name in self.found(asked)
             ],
             "mode": "text" if mode in self.notes else mode,
-            "index": "articles-1",
+            "index": self.index(asked),
             "notes": [self.notes[mode]] if mode in self.notes else [],
         }
         return {"Payload": io.BytesIO(json.dumps(answer).encode())}
@@ -48,12 +51,15 @@ class Index:
     def __init__(self, documents: int = 0) -> None:
         self.documents = documents
         self.asked: list[str] = []
+        self.indexes: set[str] = set()
 
     def call(
         self, method: str, path: str, body: Any = None, *, query: Mapping[str, str] | None = None
     ) -> Any:
         del method, body, query
-        self.asked.append(path.rpartition("/")[2])
+        index, _, action = path.partition("/")
+        self.asked.append(action)
+        self.indexes.add(index)
         return {"count": self.documents, "hits": {"hits": []}}
 
 

@@ -1,6 +1,8 @@
 """The client of a service: which stage it asks, and when a write is found."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -8,11 +10,14 @@ import pytest
 import embedq
 from functions.adapters.dynamodb_values import to_dynamodb
 from functions.core.document import Document, content_hash, read_document
+from functions.core.identity import DocumentId
 from functions.core.ledger_row import Status
-from ops import client
+from ops import client, embedding
+from ops.client import Key
 from ops.deployment import Deployment
 from ops.output import UsageError
 from tests.builders import make_row, make_source, make_target
+from tests.unit.ops.searches import Searches, asked_with
 
 SOURCE, TARGET = make_source(), make_target()
 
@@ -41,9 +46,27 @@ def index() -> Index:
 
 @pytest.fixture
 def known(deployment: Deployment, index: Index, monkeypatch: pytest.MonkeyPatch) -> Deployment:
+    return asked(deployment, index, monkeypatch)
+
+
+@pytest.fixture
+def known_several(several: Deployment, index: Index, monkeypatch: pytest.MonkeyPatch) -> Deployment:
+    return asked(several, index, monkeypatch)
+
+
+def asked(deployment: Deployment, index: Index, monkeypatch: pytest.MonkeyPatch) -> Deployment:
+    """Let the client find this deployment, with this index."""
     vars(deployment)["index"] = index
-    monkeypatch.setattr(client, "_deployment", lambda _: deployment)
+    monkeypatch.setenv(client.STAGE_VARIABLE, "prod")
+    monkeypatch.setattr(client, "_deployment", {"prod": deployment}.__getitem__)
     return deployment
+
+
+class NoStep:
+    """Embed's step, which leaves the document to others."""
+
+    def process(self, *_: Any, **__: Any) -> None:
+        pass
 
 
 def write(deployment: Deployment, body: str) -> str:
@@ -89,6 +112,7 @@ def test_deleted_item_is_waited_for_until_no_search_finds_it(
     known: Deployment, index: Index
 ) -> None:
     """R51 R07: a tombstone, or nothing at all."""
+    known.ledger.write([make_row(revision=0)])
     index.entry = {"deleted": False, "content_hash": "older"}
     with pytest.raises(TimeoutError):
         embedq.wait("a", seconds=0)
@@ -118,6 +142,129 @@ def test_key_of_several_attributes_is_an_object(
 
     with pytest.raises(UsageError, match="pass an object with all of them"):
         embedq.wait("c1")
+
+
+@pytest.mark.parametrize(
+    ("source", "document", "item"),
+    [
+        ("numbers", "7", {"id": 7}),
+        ("numbers", "07.0", {"id": 7}),
+        ("numbers", 7, {"id": 7}),
+        ("numbers", Decimal("7.0"), {"id": 7}),
+        ("files", "aGk=", {"id": b"hi"}),
+        ("files", b"hi", {"id": b"hi"}),
+        ("messages", {"conversation": "c1", "number": "7"}, {"conversation": "c1", "number": 7}),
+        ("messages", {"number": 7, "conversation": "c1"}, {"conversation": "c1", "number": 7}),
+    ],
+)
+def test_document_is_known_by_any_spelling_of_its_key(
+    known_several: Deployment,
+    index: Index,
+    monkeypatch: pytest.MonkeyPatch,
+    source: str,
+    document: Key,
+    item: dict[str, Any],
+) -> None:
+    """R51 R07: as a search names it, or as Python has it; always by the id of its one entry."""
+    monkeypatch.setattr(embedding, "_step", lambda *_: NoStep())
+    names = {"numbers": "7", "files": "aGk=", "messages": "c1|7"}
+    known_several.dynamodb.put_item(
+        TableName=known_several.source(source).table,
+        Item=to_dynamodb({**item, "body": "hello"}),
+    )
+    index.entry = {
+        "deleted": False,
+        "content_hash": content_hash(Document("hello", "document"), TARGET),
+    }
+
+    waited = embedq.wait(document, source=source, seconds=0)
+    embedded = embedq.embed(document, source=source)
+
+    assert (waited.document, waited.found) == (names[source], True)
+    assert embedded.row == f"default/{source}/{names[source]}"
+
+
+@pytest.mark.parametrize("document", ["7", 7, Decimal("7.0")])
+def test_status_is_found_by_any_number_of_the_same_value(
+    known_several: Deployment, document: Key
+) -> None:
+    """R51: as the ledger spells it."""
+    row = make_row(revision=0, source="numbers", document_id=DocumentId("7"))
+    known_several.ledger.write([row])
+
+    assert embedq.status(document, source="numbers").row == "default/numbers/7"
+
+
+@pytest.mark.usefixtures("known_several")
+@pytest.mark.parametrize("document", [7.0, True, None, [7], "", {"id": None}, 10**40 + 1])
+def test_status_of_what_is_no_key_is_refused(document: Any) -> None:
+    """R51: in words, with what to pass; no table is asked, whose types would say more."""
+    with pytest.raises(UsageError, match=r"ID of table numbers-table cannot be .*: pass a text"):
+        embedq.status(document, source="numbers")
+
+
+@pytest.mark.usefixtures("known_several")
+@pytest.mark.parametrize("document", ["seven", True, 10**40 + 1, b"7"])
+@pytest.mark.parametrize("ask", [embedq.wait, embedq.embed])
+def test_what_is_no_key_is_refused(ask: Callable[..., object], document: Key) -> None:
+    """R51: in words, with what a key is."""
+    with pytest.raises(UsageError, match=r"is no key of table numbers-table: it is ID \(a number"):
+        ask(document, source="numbers")
+
+
+def test_unknown_document_is_not_waited_for(known: Deployment) -> None:
+    """R51: a wrong id is no document that was deleted."""
+    write(known, "hello")
+
+    with pytest.raises(UsageError) as caught:
+        embedq.wait("b")
+
+    assert caught.value.message == (
+        "neither table articles-table nor the ledger has 'b': it was never written, or deleted"
+        " more than a day ago"
+    )
+
+
+def test_one_filter_or_source_needs_no_list(
+    deployment: Deployment, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R51: its letters would be filters and sources."""
+    searches = Searches(lambda _: ["a"])
+    asked(asked_with(deployment, searches), index, monkeypatch)
+
+    embedq.search("a bird", filters="year=2026", without="author=aesop", sources="articles")
+
+    [question] = searches.asked
+    sent = [question[name] for name in ("filters", "not", "sources")]
+    assert sent == [["year=2026"], ["author=aesop"], ["articles"]]
+
+
+def test_stage_of_the_environment_may_change(
+    deployment: Deployment,
+    index: Index,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> None:
+    """R51: each call asks the stage that is named then, and each stage is found once."""
+    found: list[str] = []
+
+    def find_stage(stage: str) -> Deployment:
+        found.append(stage)
+        there = replace(deployment, stage=stage)
+        vars(there)["index"] = index
+        return there
+
+    monkeypatch.setattr(client, "find_stage", find_stage)
+    client._deployment.cache_clear()
+    request.addfinalizer(client._deployment.cache_clear)
+    write(deployment, "hello")
+
+    for stage in ("one", "two", "one"):
+        monkeypatch.setenv(client.STAGE_VARIABLE, stage)
+        with pytest.raises(TimeoutError, match=f"--stage {stage}"):
+            embedq.wait("a", seconds=0)
+
+    assert found == ["one", "two"]
 
 
 def test_stage_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,6 +69,9 @@ def test_put_names_source_and_target_where_there_are_several(deployment: Deploym
         ('{"body": "hello"}', "the item has no id: expected is an object with the key id"),
         ('{"id": "a", "n": 1' + 40 * "1" + "}", "that DynamoDB cannot hold: more than 38 digits"),
         ('{"id": "a", "n": 1e500}', "a number that DynamoDB cannot hold"),
+        ('{"id": null}', "the item has a wrong id: a key is a text or a number"),
+        ('{"id": true}', "the item has a wrong id: a key is a text or a number"),
+        ('{"id": 1e126}', "DynamoDB cannot hold the number 1E"),
         ('{"id": ""}', "DynamoDB refused item 1: "),
         ('{"id": 5}', "DynamoDB refused item 1: "),
     ],
@@ -80,6 +83,25 @@ def test_put_says_what_is_wrong(deployment: Deployment, item: str, message: str)
 
     table = make_source().table
     assert deployment.client("dynamodb").scan(TableName=table)["Count"] == 0
+
+
+def test_put_names_a_document_as_the_stream_will(several: Deployment, tmp_path: Path) -> None:
+    """R40 R07: two spellings of a number are one document, which can be waited for."""
+    file = tmp_path / "items.jsonl"
+    file.write_text('{"id": 9.0}\n{"id": 9}\n{"id": 1E2}\n')
+
+    proposal = put(several, file=file, source="numbers")
+
+    assert proposal.documents == 2
+    assert proposal.act().documents == ("9", "9", "100")
+
+
+def test_item_is_shown_and_deleted_by_any_spelling_of_its_number(several: Deployment) -> None:
+    """R40 R07: by its value, as DynamoDB finds it."""
+    put(several, '{"id": 8}', source="numbers").act()
+
+    assert get(several, "8.0", source="numbers").document == "8"
+    assert delete(several, "08", source="numbers").act().document == "8"
 
 
 def test_put_asks_for_a_source_that_exists(deployment: Deployment) -> None:

@@ -5,12 +5,13 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from functions.core.identity import RowKey
 from functions.core.ledger_row import LedgerRow
 from functions.core.ports import Message
 from functions.core.transitions import requeue
 from ops import embedding
 from ops.deployment import Deployment
-from ops.embedding import TRIES, embed_now
+from ops.embedding import TRIES, embed, embed_now
 from ops.output import CommandError
 from tests.builders import make_row
 
@@ -67,3 +68,24 @@ def test_document_that_changes_all_the_time_is_left_to_its_writers(
         embed_now(deployment, step.row(), seconds=60)
 
     assert len(step.worked) == TRIES
+
+
+@pytest.mark.parametrize("written", ["8", "8.0", "08", "0.8E1"])
+def test_number_has_one_row_however_it_is_written(
+    several: Deployment, monkeypatch: pytest.MonkeyPatch, written: str
+) -> None:
+    """R07 R47: a second one would have an entry that a delete of the item leaves behind."""
+
+    class NoStep:
+        def process(self, messages: Sequence[Message], seconds_left: Callable[[], float]) -> None:
+            pass
+
+    monkeypatch.setattr(embedding, "_step", lambda *_: NoStep())
+    table = several.source("numbers").table
+    several.dynamodb.put_item(TableName=table, Item={"id": {"N": "8"}, "body": {"S": "hello"}})
+
+    proposal = embed(several, written, source="numbers")
+
+    assert proposal.act().row == "default/numbers/8"
+    [row] = several.ledger.read([RowKey("default/numbers/8")]).values()
+    assert (row.task.document_id, row.task.key) == ("8", {"id": {"N": "8"}})

@@ -1,5 +1,7 @@
 """`embedq eval`: which ways are asked, what is told, and what is refused."""
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ from functions.adapters.dynamodb_values import to_dynamodb
 from ops.deployment import Deployment
 from ops.evaluation import EXACT_DOCUMENTS, evaluate
 from ops.output import CommandError, UsageError, as_text
-from tests.builders import make_source
+from tests.builders import make_source, make_target
 from tests.unit.ops.searches import Index, Searches, asked_with
 
 
@@ -84,7 +86,7 @@ def test_provider_that_is_down_is_an_error(deployment: Deployment, file: Path) -
     """R52: figures of text would pass for those of k-NN."""
     searches = Searches(lambda _: ["1"], {"knn": "by text alone: the provider failed"})
 
-    with pytest.raises(CommandError, match="asked by knn, answered by text alone: the provider"):
+    with pytest.raises(CommandError, match="default did not answer by knn: by text alone: the"):
         evaluate(asked_with(deployment, searches), judgments=file)
 
 
@@ -98,7 +100,7 @@ def test_domain_without_hybrid_is_measured_by_its_halves(
 
     assert [one.mode for one in found.measured] == ["knn", "text"]
     assert found.notes == (
-        "not measured: asked by hybrid, answered by meaning alone: needs OpenSearch 3.0",
+        "not measured: default did not answer by hybrid: by meaning alone: needs OpenSearch 3.0",
     )
 
 
@@ -117,6 +119,62 @@ def test_exact_search_is_bounded(
 
     assert ("_search" in index.asked) is looks
     assert any("ask with --exact" in note for note in found.notes) is (documents > EXACT_DOCUMENTS)
+
+
+NEXT = make_target(name="next", index="next", replaces="default")
+
+
+def during_a_migration(deployment: Deployment) -> Deployment:
+    source = make_source(targets=("default", "next"))
+    deployment.outputs["SourceArticlesSettings"] = source.model_dump_json()
+    deployment.outputs["TargetNextSettings"] = NEXT.model_dump_json()
+    return deployment
+
+
+def test_index_that_answers_is_compared_with_the_exact_search(
+    deployment: Deployment, file: Path
+) -> None:
+    """R44 R52: after the switch of a migration it is that of the new target; it is named."""
+    index, searches = Index(10), Searches(lambda _: ["1", "2"])
+    searches.index = lambda _: "next-1"
+
+    found = evaluate(
+        asked_with(during_a_migration(deployment), searches, index), judgments=file, weights=[0.5]
+    )
+
+    assert (found.target, found.index, index.indexes) == ("default", "next-1", {"next"})
+    assert "answered by the index next-1" in as_text(found)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        lambda asked: "next-1" if asked["query"] == "two" else "articles-index-1",
+        lambda asked: "next-1" if asked["mode"] == "hybrid" else "articles-index-1",
+    ],
+)
+def test_figures_of_two_indexes_are_not_mixed(
+    deployment: Deployment, file: Path, index: Callable[[dict[str, Any]], str]
+) -> None:
+    """R44 R52: an alias that is moved between two questions, or between two ways to ask."""
+    searches = Searches(lambda _: ["1", "2"])
+    searches.index = index
+
+    with pytest.raises(CommandError, match="default was answered by the index next-1, and not by"):
+        evaluate(asked_with(during_a_migration(deployment), searches), judgments=file)
+
+
+def test_missing_package_is_said_before_anything_is_paid(
+    deployment: Deployment, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R52: the wheel brings it only when it is asked for."""
+    monkeypatch.setitem(sys.modules, "ir_measures", None)
+    searches = Searches(lambda _: ["1"])
+
+    with pytest.raises(UsageError, match=r"pip install 'embedq\[eval\]'"):
+        evaluate(asked_with(deployment, searches), judgments=file)
+
+    assert searches.asked == []
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from functions.core.entry_shape import BucketSum
 from functions.core.settings import TargetSettings
 from ops.jobs import JobStatus
 from ops.migration import Coverage, covered, migration_of
-from ops.migration_answers import next_step
+from ops.migration_next import Situation, next_step
 from ops.output import UsageError, moment
 from tests.builders import NOW_MS, make_target
 
@@ -105,23 +105,54 @@ def job(state: JobState) -> JobStatus:
     )
 
 
+DONE, RUNNING = [job(JobState.DONE)], [job(JobState.RUNNING)]
+
+
 @pytest.mark.parametrize(
-    ("given", "step"),
+    ("given", "steps"),
     [
-        ({}, "embedq migrate start"),
-        ({"jobs": [job(JobState.RUNNING)]}, "embedq jobs"),
-        ({"jobs": [job(JobState.DONE)]}, "wait until the lanes are empty"),
-        ({"jobs": [job(JobState.DONE)], "dead_letters": 1}, "embedq dead causes"),
-        ({"is_covered": True}, "embedq migrate switch"),
-        ({"is_covered": True, "jobs": [job(JobState.RUNNING)]}, "embedq jobs"),
-        ({"is_covered": True, "is_switched": True}, "embedq migrate finish"),
-        ({"is_switched": True}, "embedq migrate finish"),
+        ({}, ["embedq migrate start"]),
+        ({"jobs": RUNNING}, ["embedq jobs"]),
+        ({"jobs": [job(JobState.PAUSED)]}, ["embedq jobs resume 1", "embedq jobs cancel 1"]),
+        ({"jobs": [job(JobState.FAILED)]}, ["embedq jobs resume 1", "embedq jobs cancel 1"]),
+        ({"jobs": [job(JobState.CANCELLED)]}, ["wait until the lanes", "embedq migrate start"]),
+        ({"jobs": DONE}, ["wait until the lanes are empty", "embedq migrate start"]),
+        ({"jobs": DONE, "dead_letters": 1}, ["embedq dead causes", "embedq migrate start"]),
+        ({"jobs": DONE, "over_budget": 1}, ["embedq budget", "embedq migrate start"]),
+        ({"is_covered": True}, ["embedq migrate switch --reason"]),
+        ({"is_covered": True, "dead_letters": 1}, ["embedq dead causes", "embedq migrate switch"]),
+        ({"is_covered": True, "over_budget": 1}, ["embedq budget", "embedq migrate switch"]),
+        ({"is_covered": True, "jobs": RUNNING}, ["embedq jobs"]),
+        ({"is_covered": True, "lost": OLD}, ["embedq migrate switch --force", "embedq verify"]),
+        ({"is_covered": True, "lost": NEW}, ["docs/operations/index-was-lost.md"]),
+        # After the switch there is always a way back.
+        ({"is_covered": True, "is_switched": True}, ["embedq migrate finish", "rollback"]),
+        ({"is_switched": True}, ["embedq migrate start", "rollback"]),
+        ({"is_switched": True, "jobs": DONE}, ["embedq migrate start", "rollback"]),
+        ({"is_switched": True, "jobs": RUNNING}, ["embedq jobs", "rollback"]),
+        (
+            {"is_switched": True, "is_covered": True, "dead_letters": 1},
+            ["embedq dead causes", "embedq migrate finish", "rollback"],
+        ),
+        ({"is_switched": True, "is_covered": True, "lost": OLD}, ["migrate finish", "rollback"]),
+        ({"is_switched": True, "is_covered": True, "lost": NEW}, ["was-lost.md", "rollback"]),
     ],
 )
-def test_status_names_the_next_step(given: dict[str, Any], step: str) -> None:
+def test_status_names_the_next_steps_in_their_order(
+    given: dict[str, Any], steps: list[str]
+) -> None:
     """R44: from the start to the finish."""
-    usual = {"is_switched": False, "is_covered": False, "jobs": [], "dead_letters": 0}
+    found = next_step(Situation(**given), NEW, lambda *words: f"embedq {' '.join(words)}")
 
-    found = next_step(**{**usual, **given}, command=lambda *words: f"embedq {' '.join(words)}")
+    places = [found.index(step) for step in steps]
+    assert places == sorted(places)
+    others = {"migrate finish", "migrate switch", "migrate start"}
+    named = {one for one in others if any(one in step for step in steps)}
+    assert not any(one in found for one in others - named)
 
-    assert step in found
+
+def test_lost_index_before_the_switch_leaves_no_way_back_to_it() -> None:
+    """R44: nothing was switched yet."""
+    found = next_step(Situation(is_covered=True, lost=OLD), NEW, lambda *words: " ".join(words))
+
+    assert "rollback" not in found

@@ -32,6 +32,17 @@ def test_json_lines_name_documents_or_their_grades(tmp_path: Path) -> None:
     ]
 
 
+def test_highest_grade_and_those_below_zero_are_read(tmp_path: Path) -> None:
+    """R52: TREC marks junk with a negative grade."""
+    qrels = written(tmp_path, "qrels", "q1 0 a 1000\nq1 0 b -2\n")
+    lines = written(tmp_path, "j", '{"query": "one", "relevant": {"a": 1000}}\n')
+
+    [of_trec] = read_trec(qrels, written(tmp_path, "queries", QUERIES))
+    [of_lines] = read_json_lines(lines)
+
+    assert of_trec.relevant == of_lines.relevant == {"a": 1000}
+
+
 def test_qrels_of_trec_with_their_queries(tmp_path: Path) -> None:
     """R52: a grade of 0 is not relevant; a question without any relevant one is left out."""
     qrels = written(tmp_path, "qrels", QRELS)
@@ -51,6 +62,12 @@ def test_qrels_of_trec_with_their_queries(tmp_path: Path) -> None:
         ('{"query": "a"}\n', "j, line 1: relevant: Field required; a line is"),
         ('{"query": "a", "relevant": {"x": -1}}\n', "j, line 1: relevant"),
         ('{"query": "a", "relevant": ["x"], "id": "2"}\n' * 2, "line 2: the id 2 stands on a line"),
+        ('{"query": "a", "relevant": {"x": 1001}}\n', "less than or equal to 1000; a line is"),
+        ('\n{"query": "a", "relevant": {"x": 99999999999999}}\n', "j, line 2: relevant"),
+        ('{"query": "a", "relevant": {"x": 1' + 30 * "0" + "}}\n", "j, line 1: relevant"),
+        ('{"query": "a", "relevant": ["x", "a\\u0000b"]}\n', "j, line 1: an id has a NUL"),
+        ('{"query": "a", "relevant": {"a\\u0000b": 1}}\n', "j, line 1: an id has a NUL"),
+        ('{"query": "a", "relevant": ["x"], "id": "\\u0000"}\n', "line 1: an id has a NUL"),
         ("\n", "j names no relevant document"),
     ],
 )
@@ -67,6 +84,11 @@ def test_wrong_json_lines_are_refused(tmp_path: Path, text: str, message: str) -
     [
         ("q1 0 a\n", QUERIES, "qrels, line 1: a line is: query id, 0, document id, grade"),
         ("q1 0 a best\n", QUERIES, "qrels, line 1: a line is"),
+        ("q1 0 a 1\nq1 0 b 1001\n", QUERIES, "qrels, line 2: a grade is a number up to 1000"),
+        ("q1 0 a 1" + 30 * "0" + "\n", QUERIES, "qrels, line 1: a grade is a number up to"),
+        ("q1 0 a " + 5000 * "1" + "\n", QUERIES, "qrels, line 1: a grade is a number up to"),
+        ("q1 0 a\0b 1\n", QUERIES, "qrels, line 1: an id has a NUL"),
+        (QRELS, QUERIES + "\nq1\tanother\n", "queries, line 6: the id q1 stands on a line before"),
         (QRELS, "q1 first\n", "queries, line 1: a line is: query id, a tab"),
         (QRELS, "q1\tfirst\n", "queries has no query q2"),
         ("q3 0 d 0\n", QUERIES, "qrels names no relevant document"),

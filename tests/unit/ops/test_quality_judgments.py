@@ -7,6 +7,7 @@ import pytest
 
 from functions.core.document import Document
 from local.memory.table import MemoryTables
+from ops import quality_judgments
 from ops.output import UsageError
 from ops.quality import Judgment
 from ops.quality_judgments import KEPT_WORDS, PARTS, TAKEN, Taken, held_out, sampled
@@ -120,3 +121,14 @@ def test_empty_table_is_said() -> None:
 
     with pytest.raises(UsageError, match="bring judgments in a file"):
         sampled(tables, make_source(), most=10, taken="title", seed=7)
+
+
+def test_table_without_a_question_may_be_passed_over() -> None:
+    """R52: by a command that asks several tables; its documents are known all the same."""
+    pipeline = make_pipeline()
+    pipeline.tables["articles"].put({"id": "a", "body": "Too short."})
+    tables = MemoryTables(pipeline.tables)
+
+    found = quality_judgments.drawn(tables, make_source(), most=10, taken="sentence", seed=7)
+
+    assert (list(found.documents), list(found.judgments)) == (["a"], [])

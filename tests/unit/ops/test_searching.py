@@ -9,7 +9,7 @@ from botocore.config import Config
 
 from ops.deployment import Deployment
 from ops.output import CommandError, UsageError, as_text
-from ops.searching import SHOWN_CHARACTERS, Found, FoundDocument, find, search
+from ops.searching import SHOWN_CHARACTERS, Found, FoundDocument, ask, find, search
 
 RESULT = {
     "source": "articles",
@@ -87,7 +87,18 @@ def test_found_by_meaning_as_hits(deployment: Deployment) -> None:
     assert (hit.document_id, hit.text, hit.score, hit.start) == ("a", "a bird", 0.9, 3)
     [asked] = function.asked
     assert (asked["mode"], asked["size"], asked["filters"]) == ("knn", 1, ["a=b"])
-    assert asked["target"] == "default"
+
+
+@pytest.mark.parametrize("target", [None, "default", "large"])
+def test_application_sends_a_target_only_if_it_was_named(
+    deployment: Deployment, target: str | None
+) -> None:
+    """R44 R48: the function knows them all; an application knows those of when it began."""
+    function = Function(ANSWER)
+
+    ask(connected(deployment, function), query="a bird", target=target)
+
+    assert [asked.get("target") for asked in function.asked] == [target]
 
 
 @pytest.mark.parametrize(

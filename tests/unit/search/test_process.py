@@ -1,5 +1,6 @@
 """A search, step by step, on an index in memory: what is asked, answered and said."""
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ OLD = make_target(dimensions=DIMENSIONS, index="articles")
 NEW = make_target(
     name="new", dimensions=DIMENSIONS, index="articles-new", model="text-embedding-3-large"
 )
-ARTICLES = make_source(metadata={"year": "long"}, targets=("default", "new"))
+ARTICLES = make_source(metadata={"year": "long", "notes": "text"}, targets=("default", "new"))
 MESSAGES = make_source(name="messages", metadata={"sender": "keyword"}, targets=("default",))
 
 
@@ -136,6 +137,48 @@ def test_min_score_cuts_results_and_pages(world: World) -> None:
     assert (names(answer), answer.next) == (["near"], None)
 
 
+def test_min_score_is_not_applied_to_scores_of_another_scale(world: World) -> None:
+    """R48 R51: while the provider is down an application would find nothing, or everything."""
+    world.fill(*(entry(f"{number}", number, "a bird") for number in range(3)))
+    world.stopped = "the provider's breaker is open"
+
+    answer = world.ask(query="bird", mode="hybrid", min_score=0.99)
+
+    assert len(answer.results) == 3
+    assert answer.notes[1:] == ("min_score was not applied: scores by text have another scale",)
+
+
+def test_next_page_in_another_mode_is_refused(world: World) -> None:
+    """R48 R51: the provider fails between two pages; results would be skipped without a word."""
+    world.fill(*(entry(f"{number}", number, "a bird") for number in range(3)))
+    first = world.ask(query="bird", size=1)
+    world.stopped = "the provider's breaker is open"
+
+    with pytest.raises(SearchError, match="by knn, and now it is text: begin without") as caught:
+        world.ask(query="bird", size=1, cursor=first.next)
+
+    assert caught.value.status == 400
+
+
+def test_page_is_no_longer_than_lambda_can_answer(world: World) -> None:
+    """R51: what does not fit is on the next page, each result once."""
+    long = {"year": 2026, "notes": "\u9e1f" * 100_000}
+    world.fill(*(entry(f"{number:02}", number, metadata=long) for number in range(20)))
+
+    first = world.ask(size=20)
+    second = world.ask(size=20, cursor=first.next)
+    third = world.ask(size=20, cursor=second.next)
+
+    found = [names(page) for page in (first, second, third)]
+    assert [one for page in found for one in page] == [f"{number:02}" for number in range(20)]
+    assert third.next is None
+    # By URL an answer is JSON in JSON, in which each of these characters has six bytes.
+    assert all(
+        len(json.dumps(page.model_dump_json())) < 6 * 1024 * 1024 for page in (first, second)
+    )
+    assert len(found[0]) > 1
+
+
 def test_filters_and_sources_choose(world: World) -> None:
     """R51: several sources in one index."""
     world.fill(
@@ -156,13 +199,20 @@ def test_filters_and_sources_choose(world: World) -> None:
         ({"target": None}, "which target? `target` is one of: default, new"),
         ({"target": "other"}, "which target? `target` is one of: default, new"),
         ({"sources": ["x"]}, "no source x feeds the target default; there is: articles, messages"),
-        ({"filters": ["month=1"]}, "no source has the metadata month; there is: sender, year"),
+        (
+            {"filters": ["month=1"]},
+            "no source has the metadata month; there is: notes, sender, year",
+        ),
         (
             {"sources": ["articles"], "filters": ["sender=ann"]},
-            "no source has the metadata sender; there is: year",
+            "no source has the metadata sender; there is: notes, year",
         ),
         ({"target": "new", "sources": ["messages"]}, "no source messages feeds the target new"),
         ({"cursor": "bm8="}, "the cursor is damaged"),
+        (
+            {"not": [f"notes={'word ' * 150}"] * 3},
+            "the filters have more than 400 words: shorten them",
+        ),
     ],
 )
 def test_wrong_question_is_refused_before_anything_is_paid(

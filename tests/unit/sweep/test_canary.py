@@ -1,4 +1,4 @@
-"""A mass requeue: one goes first, and the others only after it came through."""
+"""A mass requeue: some go first, and the others only after one of them came through."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,19 +7,26 @@ import pytest
 
 from functions.core.failure import FailureKind
 from functions.core.lane import Lane
-from functions.core.ledger_row import LedgerRow, Status
+from functions.core.ledger_row import ErrorRecord, LedgerRow, Status
 from functions.core.ports import Swapped
-from functions.sweep.dispatch import CANARY_ABOVE, CANARY_SECONDS, judge
+from functions.sweep.dispatch import CANARIES, CANARY_SECONDS, judge
 from functions.sweep.holds import Hold
 from local.memory.ledger import MemoryLedger
 from tests.builders import changed, make_target
 from tests.unit.sweep.world import Work, World, completes, fails, is_busy, parks
 
 MANY = 130  # more than one round
+ALWAYS = FailureKind.PROVIDER_ERROR
+WORKED = 10  # by the played worker while the sweep waits once
 
 
 def park(world: World, count: int, **changes: Any) -> list[LedgerRow]:
     return [world.park(f"d{number}", **changes) for number in range(count)]
+
+
+def waits_for_its_tenant(row: LedgerRow) -> LedgerRow:
+    refused = ErrorRecord(row.queued_ms, FailureKind.TENANT_BUDGET, "injected")
+    return parks(changed(row, errors=(refused,)))
 
 
 def requeued(world: World) -> int:
@@ -35,7 +42,7 @@ def requeued(world: World) -> int:
     ],
 )
 def test_mass_follows_a_canary_that_came_through(world: World, work: Work) -> None:
-    """R29: one first, then all of them, round after round."""
+    """R29: some first, then all of them, round after round."""
     world.work = work
     park(world, MANY)
     started_ms = world.clock()
@@ -43,7 +50,7 @@ def test_mass_follows_a_canary_that_came_through(world: World, work: Work) -> No
     world.run("due")
 
     assert requeued(world) == MANY
-    assert len(world.tasks(Lane.NORMAL)) == MANY - 1
+    assert len(world.tasks(Lane.NORMAL)) == MANY - WORKED
     assert world.clock() - started_ms < 5000
 
 
@@ -54,15 +61,15 @@ def test_mass_follows_a_canary_that_came_through(world: World, work: Work) -> No
         pytest.param(parks, id="parked"),
     ],
 )
-def test_mass_stays_when_its_canary_does_not_come_through(world: World, work: Work) -> None:
-    """R29: the next run tries another one."""
+def test_mass_stays_when_no_canary_comes_through(world: World, work: Work) -> None:
+    """R29: the next run tries others."""
     world.work = work
     rows = park(world, MANY)
 
     world.run("due")
 
-    assert requeued(world) == 1
-    assert [world.row(row) for row in rows[1:]] == rows[1:]
+    assert requeued(world) == CANARIES
+    assert [world.row(row) for row in rows[CANARIES:]] == rows[CANARIES:]
     assert world.held_back() == {Hold.UNPROVEN}
     world.work = completes
     world.run("due")
@@ -95,7 +102,7 @@ def test_canary_of_one_lane_holds_no_other(world: World) -> None:
 
     world.run("due")
 
-    assert requeued(world) == 30 + 1 + 30
+    assert requeued(world) == 30 + CANARIES + 30
     assert world.clock() - started_ms == CANARY_SECONDS * 1000
     [logged] = [fields for name, fields in world.telemetry.events if name == "requeue_held_back"]
     assert (logged["lane"], logged["reason"]) == (Lane.NORMAL, Hold.UNPROVEN)
@@ -119,14 +126,14 @@ def test_slow_canaries_share_one_minute(world: World) -> None:
 def test_time_of_quick_canaries_is_all_that_is_used(world: World, lanes: int) -> None:
     """R29: two seconds for each poll, so that the others have the rest of the minute."""
     for lane in (Lane.NORMAL, Lane.HIGH)[:lanes]:
-        for number in range(CANARY_ABOVE + 1):
+        for number in range(CANARIES + 1):
             world.park(f"{lane}{number}", lane=lane)
     started_ms = world.clock()
 
     world.run("due")
 
     assert world.clock() - started_ms == 2000
-    assert requeued(world) == lanes * (CANARY_ABOVE + 1)
+    assert requeued(world) == lanes * (CANARIES + 1)
 
 
 def test_canary_whose_row_is_gone_came_through() -> None:
@@ -172,14 +179,51 @@ def test_parked_canary_is_not_waited_for(world: World) -> None:
     assert world.clock() - started_ms < 5000
 
 
-def test_few_need_no_canary(world: World) -> None:
-    """R29: they are not a mass; the clock stands still."""
-    started_ms = world.clock()
-    park(world, CANARY_ABOVE)
+def test_documents_that_always_fail_do_not_hold_back_the_others(world: World) -> None:
+    """R29 R30 R35: one canary that comes through is enough, whatever became of those before it."""
+    world.work = lambda row: (
+        completes(row) if row.task.document_id.startswith("good") else fails(ALWAYS)(row)
+    )
+    park(world, CANARIES - 1)
+    rows = [world.park(f"good{number}") for number in range(30)]
 
     world.run("due")
 
-    assert (requeued(world), world.clock()) == (CANARY_ABOVE, started_ms)
+    assert (requeued(world), world.held_back()) == (CANARIES - 1 + len(rows), set())
+
+
+def test_tenant_without_a_budget_does_not_hold_back_the_others(world: World) -> None:
+    """R19 R35: its rows say nothing about the lane, and are not waited for."""
+    world.work = waits_for_its_tenant
+    park(world, MANY)
+    started_ms = world.clock()
+
+    world.run("due")
+
+    assert (requeued(world), world.held_back()) == (MANY, set())
+    assert world.clock() - started_ms < 5000
+
+
+def test_tenant_without_a_budget_proves_nothing(world: World) -> None:
+    """R19 R29: the others are held back by what became of them."""
+    world.work = lambda row: (
+        parks(row) if row.task.document_id == "d0" else waits_for_its_tenant(row)
+    )
+    park(world, MANY)
+
+    world.run("due")
+
+    assert (requeued(world), world.held_back()) == (CANARIES, {Hold.UNPROVEN})
+
+
+def test_few_need_no_canary(world: World) -> None:
+    """R29: they are not a mass; the clock stands still."""
+    started_ms = world.clock()
+    park(world, CANARIES)
+
+    world.run("due")
+
+    assert (requeued(world), world.clock()) == (CANARIES, started_ms)
 
 
 def test_canary_of_one_target_holds_no_other() -> None:
@@ -191,6 +235,6 @@ def test_canary_of_one_target_holds_no_other() -> None:
 
     world.run("due")
 
-    assert requeued(world) == 31
+    assert requeued(world) == CANARIES + 30
     assert all(world.row(row).status is not Status.PROCESSING for row in others)
-    assert len(world.tasks(Lane.NORMAL, "other")) == 29
+    assert len(world.tasks(Lane.NORMAL, "other")) == 30 - 2 * WORKED

@@ -8,6 +8,7 @@ from functions.core.breaker import Circuit
 from functions.core.failure import Part
 from functions.core.lane import Lane
 from functions.core.ledger_row import LedgerRow, Status
+from functions.sweep.dispatch import CANARIES
 from functions.sweep.holds import MAX_WAITING, RELEASED_MS, Hold
 from tests.builders import changed, make_row, make_target
 from tests.unit.embed.steps import OvertakenLedger
@@ -178,7 +179,7 @@ def test_breaker_that_opens_again_and_again_holds_no_row_for_ever(
     assert world.row(lost).progress.attempts >= 1
 
 
-def test_mass_of_stuck_rows_has_a_canary(world: World) -> None:
+def test_mass_of_stuck_rows_has_canaries(world: World) -> None:
     """R29: what is broken is not met by all of them."""
     world.work = parks
     for number in range(30):
@@ -186,4 +187,4 @@ def test_mass_of_stuck_rows_has_a_canary(world: World) -> None:
 
     world.run("maintenance")
 
-    assert world.telemetry.metrics["TasksRequeued"] == 1
+    assert world.telemetry.metrics["TasksRequeued"] == CANARIES

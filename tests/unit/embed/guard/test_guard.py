@@ -1,6 +1,7 @@
 """The guard of one worker: when it asks, and how long it waits."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -46,6 +47,28 @@ def test_what_the_provider_still_takes_is_heeded(worker: Worker, left: int, aske
     worker.ask()
 
     assert [ms for ms, _ in worker.embedder.asked] == [0, asked_ms]
+
+
+@pytest.mark.parametrize(
+    ("settings", "allowance"),
+    [
+        pytest.param({"requests_per_minute": 60, "workers": 10}, Allowance(), id="settings"),
+        pytest.param({}, Allowance(RateLimit(0, 600.0, 60)), id="headers"),
+    ],
+)
+def test_clock_that_was_set_back_is_not_waited_for(
+    settings: dict[str, Any], allowance: Allowance
+) -> None:
+    """R23 R35: the worker keeps its ten seconds from now on, and not an hour."""
+    worker = Worker(**settings)
+    worker.answer(replace(ANSWER, allowance=allowance))
+    worker.ask()
+    worker.clock.advance(-3600)
+    worker.begin()
+
+    worker.ask()
+
+    assert [ms for ms, _ in worker.embedder.asked] == [0, -3600_000 + 10_500]
 
 
 def test_pace_of_the_settings_counts_what_the_last_request_took() -> None:

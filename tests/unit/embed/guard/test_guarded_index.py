@@ -9,7 +9,7 @@ import pytest
 from functions.core.breaker import Breaker, Circuit
 from functions.core.control import Control
 from functions.core.entry import Entry, StoredEntry, Tombstone, WriteResult, Written
-from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.failure import Failure, FailureError, FailureKind, MissingIndexError
 from functions.core.identity import DocumentId, EntryId
 from functions.embed.guard.guard import Guard
 from functions.embed.guard.guarded import GuardedIndex
@@ -19,6 +19,7 @@ from tests.builders import NOW_MS, make_target
 
 AWAY = Failure(FailureKind.INDEX_UNAVAILABLE, "OpenSearch answered 503")
 BUSY = Failure(FailureKind.INDEX_BUSY, "OpenSearch answered 429")
+GONE = Failure(FailureKind.CONFIGURATION, "OpenSearch has no index behind it")
 REJECTED = Failure(FailureKind.INDEX_REJECTED, "OpenSearch answered 400")
 
 
@@ -142,6 +143,35 @@ def test_reads_that_fail_count_too() -> None:
     worker.run.close()
 
     assert worker.breaker.state is Circuit.OPEN
+
+
+@pytest.mark.parametrize(
+    ("error", "state"),
+    [
+        (MissingIndexError(GONE), Circuit.CLOSED),
+        (FailureError(GONE), Circuit.OPEN),
+    ],
+    ids=["missing", "another setting"],
+)
+def test_missing_index_of_another_target_does_not_count(
+    error: FailureError, state: Circuit
+) -> None:
+    """R14 R25: of the own one it opens the breaker at once, as any setting that is wrong."""
+
+    class Raising(Answering):
+        def read(self, *_: object, **__: object) -> dict[EntryId, StoredEntry]:
+            raise error
+
+    states = []
+    for may_be_missing in (True, False):
+        worker = Worker(Written.WRITTEN)
+        index = GuardedIndex(Raising(Written.WRITTEN), worker.guard, may_be_missing=may_be_missing)
+        with pytest.raises(FailureError):
+            index.read([EntryId("a")])
+        worker.run.close()
+        states.append(worker.breaker.state)
+
+    assert states == [state, Circuit.OPEN]
 
 
 def test_index_is_left_alone_while_its_breaker_is_open() -> None:

@@ -201,6 +201,19 @@ def test_failures_that_a_document_causes_open_no_breaker(
     assert (worker.provider.successes, worker.provider.failures) == counted
 
 
+def test_only_failures_that_were_counted_are_excused(worker: Worker) -> None:
+    """R25: a text that is throttled may be judged by that, and throttling is no failure."""
+    worker.answer(ANSWER, DOWN)
+    worker.ask()
+    worker.ask_in_vain(times=2)
+
+    worker.guard.tally.excuse(Part.PROVIDER, 3)
+    worker.guard.tally.failed(Part.PROVIDER, DOWN, seconds=0)
+    worker.end()
+
+    assert (worker.provider.successes, worker.provider.failures) == (3, 1)
+
+
 def test_answer_without_one_good_vector_is_a_failure(worker: Worker) -> None:
     """R25: of several, one is enough."""
     vector = ANSWER.results[0]

@@ -1,0 +1,53 @@
+"""What is spelled without boto3 is spelled as boto3 does it."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from boto3.dynamodb.types import TypeSerializer
+from hypothesis import given
+from hypothesis import strategies as st
+
+from functions.adapters.dynamodb_values import to_dynamodb
+
+PLAIN = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text()
+    | st.binary()
+    | st.decimals(allow_nan=False, allow_infinity=False, places=3)
+)
+VALUES = st.recursive(
+    PLAIN, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=10
+)
+LONGEST = 10**38 - 1
+
+
+def spelled(value: object) -> Any:
+    return to_dynamodb({"value": value})["value"]
+
+
+@given(VALUES)
+def test_values_are_spelled_as_boto3_spells_them(value: Any) -> None:
+    """R28: also those inside of others."""
+    try:
+        wanted = TypeSerializer().serialize(value)
+    except ArithmeticError:
+        with pytest.raises(ArithmeticError):
+            spelled(value)
+    else:
+        assert spelled(value) == wanted
+
+
+@pytest.mark.parametrize("number", [LONGEST, -LONGEST, Decimal(LONGEST)])
+def test_longest_number_is_spelled_whole(number: int | Decimal) -> None:
+    """R28: DynamoDB keeps 38 digits."""
+    assert spelled(number) == {"N": str(number)}
+
+
+@pytest.mark.parametrize("number", [LONGEST + 2, -LONGEST - 2, 1.5])
+def test_number_that_would_be_rounded_is_refused(number: float) -> None:
+    """R28: before anything is written."""
+    with pytest.raises((ArithmeticError, TypeError)):
+        spelled(number)
