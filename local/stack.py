@@ -239,8 +239,9 @@ def _bring_back(spec: StackSpec, endpoint_url: str, log: Log) -> None:
     ledger = DynamoDbLedger(local_client("dynamodb", endpoint_url), settings.ledger_table)
     sqs = local_client("sqs", endpoint_url)
     tasks = SqsTasks(sqs, settings.queues)
-    if dead := bring_dead_letters_back(ledger, tasks, sqs, settings.queues):
-        log(f"dead letters brought back from the ledger, as the queues start empty: {dead}")
+    made, given_up = bring_dead_letters_back(ledger, tasks, sqs, settings.queues)
+    if given_up:
+        log(f"{made} of {given_up} dead letters made again, as the queues start empty")
     sent, found = send_open_again(ledger, tasks)
     if found:
         log(f"{sent} of {found} open documents sent again, as the queues start empty")

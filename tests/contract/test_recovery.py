@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from functions.adapters.sqs_tasks import SqsTasks
 from functions.core.identity import DocumentId
 from functions.core.lane import Lane
 from functions.core.ledger_row import LedgerRow, Status
@@ -40,7 +41,7 @@ def test_every_document_that_was_given_up_has_its_dead_letter(
     ledger.write([*given_up, row("good", lane, Status.COMPLETED)])
     urls = {TARGET: {str(lane): url for lane, url in engine.urls.items()}}
 
-    assert bring_dead_letters_back(ledger, engine.tasks, engine.sqs, urls) == COUNT
+    assert bring_dead_letters_back(ledger, engine.tasks, engine.sqs, urls) == (COUNT, COUNT)
 
     found = []
     while letters := engine.sqs.receive_message(
@@ -57,3 +58,19 @@ def test_every_document_that_was_given_up_has_its_dead_letter(
         engine.arn(engine.urls[lane])
     }
     assert engine.tasks.waiting(TARGET) == dict.fromkeys(map(str, LANES), 0)
+
+
+def test_dead_letter_that_does_not_move_holds_the_start_of_a_stack_for_its_time_only(
+    engine: SqsEngine,
+) -> None:
+    """R82: a lane without a redrive policy keeps its message; the count says so."""
+    ledger = MemoryLedger()
+    ledger.write([row("bad", Lane.BULK, Status.FAILED)])
+    lane = engine.sqs.create_queue(QueueName="no-redrive.fifo", Attributes={"FifoQueue": "true"})
+    urls = {TARGET: {"bulk": lane["QueueUrl"]}}
+
+    moved = bring_dead_letters_back(
+        ledger, SqsTasks(engine.sqs, urls), engine.sqs, urls, seconds=0.5
+    )
+
+    assert moved == (0, 1)
