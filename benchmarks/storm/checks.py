@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,12 +14,15 @@ from functions.adapters.opensearch_reader import OpenSearchReader
 from functions.core.batches import batches
 from functions.core.document import Document, content_hash, read_document
 from functions.core.identity import DocumentId, RowKey, row_key
-from functions.core.ledger_row import LedgerRow
+from functions.core.ledger_row import LedgerRow, Status
+from functions.core.task import Task
 from local.stack import API_KEY
+from ops.dead_queue import visit
 from ops.verification import differences
 
 PAGE_ENTRIES = 1000
 ROUND_ROWS = 100
+FAILED = {str(status) for status in Status if status.is_failed}
 
 # Document and version -> the statuses that were announced for it.
 Announced = Mapping[tuple[str, int], set[str]]
@@ -37,6 +40,7 @@ class Verdict:
     not_announced: list[str] = field(default_factory=list)
     different: list[str] = field(default_factory=list)
     leaked: list[str] = field(default_factory=list)
+    innocent: list[str] = field(default_factory=list)
     endings: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -51,6 +55,7 @@ class Verdict:
             "not announced": self.not_announced,
             "table, ledger and index differ": self.different,
             "texts, vectors or keys in the output": self.leaked,
+            "dead letters of documents that have not failed": self.innocent,
         }
 
     def violations(self) -> list[str]:
@@ -63,8 +68,15 @@ def final_contents(operations: Iterable[Operation]) -> dict[str, Content | None]
     return {one.document: one.content for one in operations}
 
 
-def check(world: World, finals: Mapping[str, Content | None]) -> Verdict:
-    """Compare everything that each document left behind."""
+def dead_tasks(world: World) -> list[Task]:
+    """Return the tasks of all dead letters."""
+    urls = world.deployment.dead_letter_urls(world.target.name)
+    letters = [letter for url in urls for letter in visit(world.deployment.sqs, url)]
+    return [letter.task for letter in letters if letter.task]
+
+
+def check(world: World, finals: Mapping[str, Content | None], dead: Collection[Task]) -> Verdict:
+    """Compare everything that each document left behind; `dead` was dead before the redrive."""
     verdict = Verdict()
     # Refreshes the index, too.
     verdict.different += differences(world.deployment)
@@ -72,6 +84,11 @@ def check(world: World, finals: Mapping[str, Content | None]) -> Verdict:
     entries = dict(_live_entries(world))
     rows = _rows(world, finals)
     announced = _announced(world.stack.events_file)
+    verdict.innocent += [
+        f"{task.document_id} at version {task.version}"
+        for task in dead
+        if FAILED.isdisjoint(announced.get((task.document_id, task.version), set()))
+    ]
     for name, content in finals.items():
         row = rows.get(_key(world, name))
         if row is None:

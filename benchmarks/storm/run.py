@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf
 from random import Random
 
-from benchmarks.storm.checks import Verdict, check, final_contents
+from benchmarks.storm.checks import Verdict, check, dead_tasks, final_contents
 from benchmarks.storm.payment import Payment, payment
 from benchmarks.storm.plan import Plan
 from benchmarks.storm.provider import Sales
@@ -125,6 +125,7 @@ def run_storm(world: World, plan: Plan, *, limits: Limits, say: Say) -> Result:
     say(f"everything is written and {killed} invocations are killed: now all is whole again")
     worked_seconds = settle(world, limit_seconds=limits.calm_seconds, say=say)
     settled_seconds = time.monotonic() - trouble.last_kill
+    dead = dead_tasks(world)
     redriven = redrive_all(world.deployment)
     if redriven:
         say(f"{redriven} dead letters redriven")
@@ -142,7 +143,7 @@ def run_storm(world: World, plan: Plan, *, limits: Limits, say: Say) -> Result:
         dead=look(world).dead,
         payment=payment(sales, needed, world.target),
         sales=sales,
-        verdict=check(world, final_contents(plan.operations)),
+        verdict=check(world, final_contents(plan.operations), dead),
         settled_seconds=settled_seconds,
         worked_seconds=worked_seconds,
         most_waited_seconds=limits.waited_seconds,
