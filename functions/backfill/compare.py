@@ -10,6 +10,7 @@ from functions.core.identity import DocumentId, EntryId, ItemKey, bucket_of, ent
 from functions.core.ledger_row import LedgerRow
 from functions.core.ports import Ledger
 from functions.core.scan import ScannedItem
+from functions.core.swap import readable_rows
 from functions.core.verification import Kind, Pair, Sighting, difference, is_known
 
 # BatchGetItem's limit, and a small answer of OpenSearch's.
@@ -48,11 +49,12 @@ class Compare:
     pair: Pair
 
     def with_rows(self, items: Sequence[ScannedItem]) -> Iterator[Sighting]:
-        """Yield items with what the ledger says of them."""
+        """Yield items with what the ledger says of them; none whose rows newer code wrote."""
         for part in batches(items, ROUND_DOCUMENTS):
             rows = self._rows([one.document_id for one in part])
             for one in part:
-                yield Sighting(one.document_id, one.item, row=rows.get(one.document_id))
+                if one.document_id in rows:
+                    yield Sighting(one.document_id, one.item, row=rows[one.document_id])
 
     def suspects_among_items(
         self, items: Sequence[ScannedItem], buckets: Collection[int] | None = None
@@ -91,10 +93,10 @@ class Compare:
         for part in batches(list(dict.fromkeys(suspects)), ROUND_DOCUMENTS):
             # The row first: what is closed there is in the index by now.
             rows = self._rows(part)
-            doubtful = [name for name in part if not is_known(rows.get(name))]
+            doubtful = [name for name, row in rows.items() if not is_known(row)]
             found = self.table.read(self.pair.source, doubtful)
             sightings = [
-                Sighting(name, found[name].item if name in found else None, row=rows.get(name))
+                Sighting(name, found[name].item if name in found else None, row=rows[name])
                 for name in doubtful
             ]
             for seen in self.with_entries(sightings):
@@ -103,9 +105,9 @@ class Compare:
                     key = self.table.key_of(self.pair.source, seen.document_id)
                     yield Difference(kind, seen, key)
 
-    def _rows(self, names: Sequence[DocumentId]) -> dict[DocumentId, LedgerRow]:
+    def _rows(self, names: Sequence[DocumentId]) -> dict[DocumentId, LedgerRow | None]:
         keys = {row_key(self.pair.target.name, self._source, name): name for name in names}
-        return {keys[key]: row for key, row in self.ledger.read(keys).items()}
+        return {keys[key]: row for key, row in readable_rows(self.ledger, keys).items()}
 
     def with_entries(self, sightings: Sequence[Sighting]) -> list[Sighting]:
         """Add what the index holds."""

@@ -2,14 +2,19 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from functions.core.identity import RowKey, row_key
 from functions.core.owing import Owed, OwePlan, OweResult, plan_owed
-from functions.core.ports import Clock, Ledger, TaskQueue, Telemetry
-from functions.core.swap import Rows, swap_until_settled
+from functions.core.ports import Clock, Ledger, TaskQueue, Telemetry, UnreadableRowsError
+from functions.core.swap import Rows, readable_rows, swap_until_settled
 from functions.core.transitions import leave_to_sweep
 from functions.core.verification import Pair
+
+if TYPE_CHECKING:
+    from functions.core.ledger_row import LedgerRow
 
 
 @dataclass(frozen=True)
@@ -21,13 +26,10 @@ class Owe:
     telemetry: Telemetry
     clock: Clock
 
-    def send(
-        self, documents: Sequence[Owed], pair: Pair, *, since_ms: int, rows: Rows | None = None
-    ) -> Counter[OweResult]:
-        """Bring documents into their lane; `rows` are those that were read already."""
+    def send(self, documents: Sequence[Owed], pair: Pair, *, since_ms: int) -> Counter[OweResult]:
+        """Bring documents into their lane; those whose rows newer code wrote are left to it."""
         target, source = pair.target.name, pair.source.name
         wanted = {row_key(target, source, one.document_id): one for one in documents}
-        known = self.ledger.read(wanted) if rows is None else rows
 
         def decide(waiting: Rows) -> dict[RowKey, OwePlan]:
             return {
@@ -42,8 +44,11 @@ class Owe:
                 for key, row in waiting.items()
             }
 
-        start = {key: known.get(key) for key in wanted}
-        settled = list(swap_until_settled(self.ledger, start, decide))
+        settled: list[tuple[RowKey, OwePlan, LedgerRow | None]] = []
+        # What newer code has written meanwhile, it has sent as well.
+        with suppress(UnreadableRowsError):
+            rows = readable_rows(self.ledger, wanted)
+            settled.extend(swap_until_settled(self.ledger, rows, decide))
         sending = {key: row for key, plan, row in settled if plan.sends and row is not None}
         unsent = {task.row_key for task in self.queue.send([r.task for r in sending.values()])}
         for key in unsent:

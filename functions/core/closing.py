@@ -8,7 +8,7 @@ from functions.core.announcement import Announcements, is_announced
 from functions.core.failure import FailureError
 from functions.core.identity import RowKey
 from functions.core.ledger_row import LedgerRow
-from functions.core.ports import Ledger
+from functions.core.ports import Ledger, UnreadableRowsError
 from functions.core.swap import Decision, Rows, swap_until_settled
 
 D = TypeVar("D", bound=Decision)
@@ -22,54 +22,72 @@ def close_rows(
     refused: Callable[[D], D],
 ) -> Iterator[tuple[RowKey, D, LedgerRow | None]]:
     """Write decisions as `swap_until_settled` does; `refused` replaces one without its event."""
-    announced: set[RowKey] = set()
+    announced: dict[RowKey, LedgerRow] = {}
 
     def announce(waiting: Rows) -> dict[RowKey, D]:
         decisions = dict(decide(waiting))
         for key in announcements.refused(one.row for one in decisions.values()):
             decisions[key] = refused(decisions[key])
-        announced.update(key for key, one in decisions.items() if one.row and is_announced(one.row))
+        announced.update(
+            (key, one.row) for key, one in decisions.items() if one.row and is_announced(one.row)
+        )
         return decisions
 
     try:
-        for key, decision, row in swap_until_settled(ledger, rows, announce):
-            if decision.row is None and row is not None and key in announced:
-                _announce(ledger, announcements, row)
-            announced.discard(key)
-            yield key, decision, row
+        for key, decided, row in swap_until_settled(ledger, rows, announce):
+            is_false = decided.row is None and row is not None and key in announced
+            is_known = not is_false or row is None or announce_standing(ledger, announcements, row)
+            announced.pop(key, None)
+            yield key, decided if is_known else refused(decided), row
     except FailureError:
         _correct(ledger, announcements, announced)
         raise
 
 
 def announce_standing(ledger: Ledger, announcements: Announcements, row: LedgerRow) -> bool:
-    """Announce a row after a false event; return False if its own event was refused.
+    """Announce a row after a false event; return False if its own event was not sent.
 
     Then it is written as it is: a writer that announced its end before the false event, and has
     not written yet, has to decide, and to announce, again.
     """
     try:
-        return _announce(ledger, announcements, row)
+        return not _announce(ledger, announcements, [row])
     except FailureError:
-        _correct(ledger, announcements, [row.row_key])
-        raise
+        _correct(ledger, announcements, {row.row_key: row})
+        return False
 
 
-def _announce(ledger: Ledger, announcements: Announcements, row: LedgerRow) -> bool:
-    standing: LedgerRow | None = row
-    while standing is not None:
-        if announcements.refused([standing]):
-            return False
-        standing = ledger.write([standing]).lost.get(row.row_key)
-    return True
+def _announce(
+    ledger: Ledger, announcements: Announcements, rows: Iterable[LedgerRow]
+) -> set[RowKey]:
+    """Announce rows as they stand, and write them as they are; return those without an event."""
+    missing: set[RowKey] = set()
+    waiting = list(rows)
+    while waiting:
+        refused = announcements.refused(waiting)
+        swapped = ledger.write([row for row in waiting if row.row_key not in refused])
+        missing |= refused | swapped.unreadable.keys()
+        waiting = [row for row in swapped.lost.values() if row is not None]
+    return missing
 
 
-def _correct(ledger: Ledger, announcements: Announcements, keys: Iterable[RowKey]) -> None:
+def _correct(
+    ledger: Ledger, announcements: Announcements, announced: Mapping[RowKey, LedgerRow]
+) -> None:
     """Announce what stands in place of rows whose event was sent, and whose write failed.
 
     Now, not when their messages come again: another run may have acknowledged those.
     """
     with suppress(FailureError):
-        for row in ledger.read(keys).values():
-            if is_announced(row):
-                _announce(ledger, announcements, row)
+        try:
+            standing = ledger.read(announced)
+        except UnreadableRowsError as error:
+            standing = error.rows
+        wrong = [row for key, row in standing.items() if not _was_written(announced[key], row)]
+        _announce(ledger, announcements, wrong)
+
+
+def _was_written(wanted: LedgerRow, standing: LedgerRow) -> bool:
+    """Tell whether a row got through although others of its write failed."""
+    written = (wanted.revision + 1, wanted.status, wanted.task.version)
+    return written == (standing.revision, standing.status, standing.task.version)

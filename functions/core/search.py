@@ -39,7 +39,8 @@ class SearchRequest(Frozen):
     cursor: str | None = Field(None, max_length=1000)
 
 
-class Passage(Frozen):
+# A client that is older than the function passes over what it does not know.
+class Passage(Frozen, extra="ignore"):
     """The best chunk, and where it stands in the document's text, in characters."""
 
     text: str
@@ -47,7 +48,7 @@ class Passage(Frozen):
     end: int | None = None
 
 
-class SearchResult(Frozen):
+class SearchResult(Frozen, extra="ignore"):
     """A document that was found."""
 
     source: str
@@ -58,7 +59,7 @@ class SearchResult(Frozen):
     metadata: dict[str, Any]
 
 
-class SearchAnswer(Frozen):
+class SearchAnswer(Frozen, extra="ignore"):
     """A page of what was found, the best first."""
 
     results: tuple[SearchResult, ...]

@@ -1,6 +1,6 @@
 """The one optimistic write: decide on rows, write, and decide again where another was faster."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from functions.core.identity import RowKey
@@ -19,6 +19,17 @@ class Decision(Protocol):
 
 D = TypeVar("D", bound=Decision)
 Rows = Mapping[RowKey, LedgerRow | None]
+
+
+def readable_rows(ledger: Ledger, keys: Iterable[RowKey]) -> dict[RowKey, LedgerRow | None]:
+    """Return keys with their rows; those whose rows newer code wrote are left to that code."""
+    wanted = list(keys)
+    newer: Collection[RowKey] = ()
+    try:
+        rows = ledger.read(wanted)
+    except UnreadableRowsError as error:
+        rows, newer = error.rows, error.keys
+    return {key: rows.get(key) for key in wanted if key not in newer}
 
 
 def swap_until_settled(

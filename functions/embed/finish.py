@@ -78,8 +78,7 @@ class Finish:
                 self.tools.announcements,
                 rows,
                 lambda rows: {name: self._decide(by_key[name], row) for name, row in rows.items()},
-                # Not closed before its event is sent: the task comes again, and finds its entry.
-                refused=lambda one: self.end(one.job, Failed(EVENT_REFUSED)),
+                refused=self._not_announced,
             ):
                 del waiting[key]
                 self._log(one)
@@ -93,6 +92,13 @@ class Finish:
                 for job in self._not_sent_anew([one.job for one in waiting.values()])
             ]
         return returned
+
+    def _not_announced(self, one: Ended) -> Ended:
+        """Let a task come again: it is not closed, or not over, before an event was sent."""
+        if one.row is not None:
+            return self.end(one.job, Failed(EVENT_REFUSED))
+        later = Returned.later(one.job.message, jitter=self.tools.jitter())
+        return replace(one, conclusion=replace(OVERTAKEN, again_in_seconds=later.seconds))
 
     def _not_sent_anew(self, jobs: Sequence[Job]) -> list[Job]:
         """Send anew what was worked alone; return the other jobs.

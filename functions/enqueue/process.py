@@ -38,7 +38,7 @@ class Coalesced:
 
     last: Change
     # Reported when the document fails: the stream then comes again from here on.
-    first_sequence_number: str
+    first: Change
     inserted: bool
 
 
@@ -70,29 +70,25 @@ class Enqueue:
         for one in documents:
             self._say_unknown_priority(one.last)
         wanted = self._wanted(documents)
-        known, unreadable = self._read(wanted)
-        readable = {key: one for key, one in wanted.items() if key not in unreadable}
-        plans = self._plan(readable, known, trace_id)
+        known, newer = self._read(wanted)
+        now = before(wanted, newer)
+        plans = self._plan(now, known, trace_id)
         # A row of newer code may also be met by the write.
-        newer = wanted.keys() - plans.keys()
-        unsent = {task.row_key for task in self._send(plans.values())}
+        newer |= now.keys() - plans.keys()
+        sending = [plans[key] for key in before(wanted, newer)]
+        unsent = {task.row_key for task in self._send(sending)}
         lost = self._leave_to_sweep([plans[key][1] for key in unsent]) if unsent else set()
-        return [wanted[key].document.first_sequence_number for key in (*lost, *newer)]
+        return [wanted[key].document.first.sequence_number for key in lost | newer]
 
-    def _read(
-        self, wanted: Mapping[RowKey, Wanted]
-    ) -> tuple[dict[RowKey, LedgerRow], Collection[RowKey]]:
-        """Read the rows, and name those that newer code wrote.
-
-        Their changes fail: the shard waits at the first of them until that code is there again.
-        """
+    def _read(self, wanted: Mapping[RowKey, Wanted]) -> tuple[dict[RowKey, LedgerRow], set[RowKey]]:
+        """Read the rows, and name those that newer code wrote."""
         # A document that is new to the table is most likely new to the ledger: no read.
         keys = [key for key, one in wanted.items() if not one.document.inserted]
         try:
-            return self.ledger.read(keys), ()
+            return self.ledger.read(keys), set()
         except UnreadableRowsError as error:
             self._say_unreadable(error)
-            return error.rows, error.keys
+            return error.rows, set(error.keys)
 
     def _say_unreadable(self, error: UnreadableRowsError) -> None:
         self.telemetry.event("ledger_failed", failure=str(error), tasks=len(error.keys))
@@ -171,7 +167,7 @@ class Enqueue:
         def decide(rows: Rows) -> dict[RowKey, Plan]:
             return {key: plan(wanted[key], row) for key, row in rows.items()}
 
-        rows: Rows = {**dict.fromkeys(wanted), **known}
+        rows: Rows = {key: known.get(key) for key in wanted}
         settled: dict[RowKey, tuple[Plan, LedgerRow]] = {}
         try:
             for key, decided, row in swap_until_settled(self.ledger, rows, decide):
@@ -209,8 +205,20 @@ def coalesce(changes: Sequence[Change]) -> list[Coalesced]:
     return [
         Coalesced(
             last=max(same, key=lambda change: change.position),
-            first_sequence_number=min(same, key=lambda change: change.position).sequence_number,
+            first=min(same, key=lambda change: change.position),
             inserted=any(change.inserted for change in same),
         )
         for same in documents.values()
     ]
+
+
+def before(wanted: Mapping[RowKey, Wanted], newer: Collection[RowKey]) -> Mapping[RowKey, Wanted]:
+    """Return the documents whose changes come before those to rows of newer code.
+
+    There the shard waits until that code is there again: what comes later in it waits, too, and
+    would else be sent once more at each of its tries.
+    """
+    if not newer:
+        return wanted
+    stop = min(wanted[key].document.first.position for key in newer)
+    return {key: one for key, one in wanted.items() if one.document.last.position < stop}

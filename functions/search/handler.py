@@ -75,9 +75,11 @@ def lambda_handler(event: Any, context: InvocationContext) -> dict[str, Any]:  #
 
 def _answer(asked: object) -> tuple[int, dict[str, Any]]:
     try:
-        answer = search().answer(SearchRequest.model_validate(asked))
+        request = SearchRequest.model_validate(asked)
     except ValidationError as error:
         return _refused(BAD_REQUEST, _words(error))
+    try:
+        answer = search().answer(request)
     except SearchError as error:
         return _refused(error.status, str(error))
     return OK, answer.model_dump(mode="json")

@@ -12,19 +12,35 @@ from functions.core.backfill_job import MAX_FAILURES, Estimate, Job, JobState, O
 from functions.core.change import NOWHERE
 from functions.core.errand import SegmentErrand
 from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.identity import DocumentId
 from functions.core.lane import Lane
-from functions.core.ledger_row import Status
+from functions.core.ledger_row import LedgerRow, Status
+from functions.core.ports import Swapped
 from functions.core.task import Task
 from functions.sweep.holds import MAX_WAITING as HEALING_BACKLOG
 from local.memory.pipeline import MemoryPipeline
 from ops.estimate import segments_for
-from tests.builders import make_pipeline
+from tests.builders import make_pipeline, make_row
 from tests.fake_embedder import FakeEmbedder
 from tests.flow.stories import row, texts, write
+from tests.newer_rows import NewerRows
 
 
 class KilledError(BaseException):
     """The run ends at once, as by a kill."""
+
+
+class LateRows(NewerRows):
+    """Newer code writes a row just before the first write of this code."""
+
+    late: LedgerRow | None = None
+
+    def write(self, rows: Sequence[LedgerRow]) -> Swapped:
+        if self.late is not None:
+            self.rows[self.late.row_key] = self.late
+            self.newer = {self.late.row_key}
+            self.late = None
+        return super().write(rows)
 
 
 def fill(pipeline: MemoryPipeline, number: int) -> list[str]:
@@ -376,3 +392,22 @@ def test_lost_index_is_owed_again_by_missing(pipeline: MemoryPipeline) -> None:
     finish(pipeline)
 
     assert len(texts(pipeline)) == 5
+
+
+@pytest.mark.parametrize("is_late", [False, True], ids=["before", "while its page is written"])
+def test_row_of_newer_code_holds_no_other_document_back(is_late: bool) -> None:
+    """R35 R43 R55: the others of its page are sent, and it is left to the code that wrote it."""
+    ledger = LateRows()
+    pipeline = make_pipeline(ledger=ledger)
+    names = fill(pipeline, PAGE_ITEMS)
+    newer = make_row(document_id=DocumentId(names[3]), status=Status.COMPLETED)
+    ledger.late = newer
+    if not is_late:
+        ledger.write([])
+    start(pipeline)
+
+    finish(pipeline)
+
+    assert state(pipeline) is JobState.DONE
+    assert set(texts(pipeline)) == set(names) - {names[3]}
+    assert ledger.rows[newer.row_key] == newer

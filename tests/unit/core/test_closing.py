@@ -8,19 +8,24 @@ import pytest
 from functions.core.announcement import Announcements
 from functions.core.closing import announce_standing, close_rows
 from functions.core.failure import Failure, FailureError, FailureKind
-from functions.core.identity import RowKey
+from functions.core.identity import DocumentId, RowKey
 from functions.core.ledger_row import LedgerRow, Status
 from functions.core.ports import Swapped
 from functions.core.swap import Rows
 from local.memory.ledger import MemoryLedger
 from local.memory.runtime import MemoryAnnouncer, MemoryTelemetry, MovableClock
 from tests.builders import changed, make_row
+from tests.newer_rows import NewerRows
 from tests.unit.embed.steps import OvertakenLedger
 
 
 @dataclass(frozen=True)
 class Decision:
     row: LedgerRow | None = None
+    is_refused: bool = False
+
+
+REFUSED = Decision(is_refused=True)
 
 
 def fail_if_open(rows: Rows) -> dict[RowKey, Decision]:
@@ -52,6 +57,30 @@ class FailingLedger(MemoryLedger):
         return super().write(rows)
 
 
+class TroubledLedger(NewerRows):
+    """Another writer comes before its next write, and some rows cannot be written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meanwhile: Callable[[], object] | None = None
+        self.fails: set[RowKey] = set()
+        self.written: list[RowKey] = []
+
+    def write(self, rows: Sequence[LedgerRow]) -> Swapped:
+        if self.meanwhile is not None:
+            meanwhile, self.meanwhile = self.meanwhile, None
+            failing, self.fails = self.fails, set()
+            meanwhile()
+            self.fails |= failing
+        self.written += [row.row_key for row in rows]
+        failing = {row.row_key for row in rows} & self.fails
+        swapped = super().write([row for row in rows if row.row_key not in failing])
+        if failing:
+            self.fails = set()
+            raise FailureError(Failure(FailureKind.STORE_UNAVAILABLE, "throttled for a moment"))
+        return swapped
+
+
 class World:
     """A ledger in which another writer may be faster, and the events that were sent."""
 
@@ -62,13 +91,13 @@ class World:
             self.announcer, MemoryTelemetry(), MovableClock(), "test"
         )
 
-    def close(self, row: LedgerRow) -> list[Decision]:
+    def close(self, *rows: LedgerRow) -> list[Decision]:
         closed = close_rows(
             self.ledger,
             self.announcements,
-            {row.row_key: row},
+            {row.row_key: row for row in rows},
             fail_if_open,
-            refused=lambda _: Decision(),
+            refused=lambda _: REFUSED,
         )
         return [decision for _, decision, _ in closed]
 
@@ -93,7 +122,7 @@ def test_end_without_its_event_is_not_written() -> None:
     [row] = world.ledger.write([make_row(revision=0)]).stored.values()
     world.announcer.refuses = 1
 
-    assert world.close(row) == [Decision()]
+    assert world.close(row) == [REFUSED]
     assert world.ledger.rows == {row.row_key: row}
 
 
@@ -178,7 +207,83 @@ def test_row_that_was_replaced_while_it_was_announced_is_corrected_if_its_write_
     world = World(ledger)
     row = ledger.put(make_row(revision=0, status=Status.COMPLETED))
 
-    with pytest.raises(FailureError):
-        announce_standing(ledger, world.announcements, row)
+    assert not announce_standing(ledger, world.announcements, row)
 
     assert world.events() == [Status.COMPLETED, Status.DELETED]
+
+
+def test_refused_correction_of_a_false_event_lets_the_message_come_again() -> None:
+    """R27 R36: acknowledged, the last word about the document would stay a false one."""
+    ledger = TroubledLedger()
+    world = World(ledger)
+    [row] = ledger.write([make_row(revision=0)]).stored.values()
+
+    def delete_unheard() -> None:
+        ledger.write([changed(row, status=Status.DELETED)])
+        world.announcer.refuses = 1
+
+    ledger.meanwhile = delete_unheard
+
+    assert world.close(row) == [REFUSED]
+    assert world.events() == [Status.FAILED]
+
+
+def test_correction_that_newer_code_is_faster_with_lets_the_message_come_again() -> None:
+    """R27 R35: what newer code has announced before is not the last word then."""
+    ledger = TroubledLedger()
+    world = World(ledger)
+    [row] = ledger.write([make_row(revision=0, status=Status.COMPLETED)]).stored.values()
+    ledger.newer = {row.row_key}
+
+    assert not announce_standing(ledger, world.announcements, row)
+
+
+def test_writer_that_announced_before_an_event_whose_write_failed_announces_again() -> None:
+    """R27 R36: its event came before the false one; it must not close the row unheard."""
+    ledger = TroubledLedger()
+    world = World(ledger)
+    [row] = ledger.write([make_row(revision=0)]).stored.values()
+    started = changed(row, status=Status.PROCESSING, version=row.task.version + 1)
+    ledger.meanwhile = lambda: ledger.write([started])
+    ledger.fails = {row.row_key}
+
+    with pytest.raises(FailureError):
+        world.close(row)
+
+    ended = changed(started, status=Status.COMPLETED, revision=started.revision + 1)
+    assert ledger.write([ended]).stored == {}
+
+
+def test_rows_that_were_written_beside_one_that_failed_are_not_announced_again() -> None:
+    """R36: a ledger that is throttled is not written to twice for each row."""
+    ledger = TroubledLedger()
+    world = World(ledger)
+    rows = [make_row(revision=0, document_id=DocumentId(f"{n}")) for n in range(9)]
+    stored = ledger.write(rows).stored
+    ledger.fails, ledger.written = {rows[4].row_key}, []
+
+    with pytest.raises(FailureError):
+        world.close(*stored.values())
+
+    assert len(world.events()) == len(rows)
+    assert ledger.written == [*stored, rows[4].row_key]
+
+
+def test_row_of_newer_code_keeps_no_other_row_from_its_correction() -> None:
+    """R35 R36: both were ended by others meanwhile, one of them by newer code."""
+    ledger = TroubledLedger()
+    world = World(ledger)
+    rows = [make_row(revision=0, document_id=DocumentId(name)) for name in "ab"]
+    newer, other = ledger.write(rows).stored.values()
+
+    def end_both() -> None:
+        ledger.write([changed(other, status=Status.COMPLETED)])
+        ledger.newer, ledger.fails = {newer.row_key}, {other.row_key}
+
+    ledger.meanwhile = end_both
+
+    with pytest.raises(FailureError):
+        world.close(newer, other)
+
+    last = [event.status for event in world.announcer.events if event.document_id == "b"]
+    assert last == [Status.FAILED, Status.COMPLETED]

@@ -249,6 +249,21 @@ def test_end_that_stands_is_the_last_that_is_announced() -> None:
     assert statuses == [Status.FAILED, Status.COMPLETED]
 
 
+def test_task_comes_again_if_the_end_that_stands_could_not_be_announced() -> None:
+    """R27 R36: acknowledged, the false event of this copy would stay the last one."""
+
+    def complete_unheard(row: LedgerRow) -> LedgerRow:
+        steps.announcer.refuses = 1
+        return changed(row, status=Status.COMPLETED)
+
+    steps = Steps(OvertakenLedger(complete_unheard))
+    one = job(steps)
+
+    returned = close(steps, one, Failed(Failure(FailureKind.INVALID_INPUT, "400")))
+
+    assert returned == [Returned.later(one.message, jitter=0)]
+
+
 def test_what_was_worked_alone_is_sent_anew_where_the_ledger_takes_no_ending() -> None:
     """R22 R31: its row cannot say that its run ended; the same message would spend an attempt."""
     ledger = BrokenLedger()

@@ -1,16 +1,19 @@
 """Messages -> jobs: what is worked, what goes back, and what is acknowledged."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from functions.core.identity import DocumentId
+from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.identity import DocumentId, RowKey
 from functions.core.ledger_row import LedgerRow, Quarantine, Status
-from functions.core.ports import Message
+from functions.core.ports import Message, Swapped
 from functions.embed.admit import Verdict
 from functions.embed.job import Job, Received, Returned
-from functions.embed.receive import AHEAD_MS, ROUND_DOCUMENTS, Admitted
+from functions.embed.receive import AHEAD_MS, ROUND_DOCUMENTS, Admitted, Round
 from functions.embed.run_time import RunTime
+from local.memory.ledger import MemoryLedger
 from tests.builders import NOW_MS, changed, make_message, make_row, make_task
 from tests.newer_rows import NewerRows
 from tests.unit.embed.steps import RETRY, OvertakenLedger, Steps
@@ -278,6 +281,34 @@ def test_task_comes_again_if_the_end_that_stands_cannot_be_announced() -> None:
     one = received(make_message(receive_count=2))
 
     assert admit(steps, one).returned == [Returned.later(one.message, jitter=0)]
+
+
+class BrokenRow(MemoryLedger):
+    """Cannot write one row."""
+
+    broken: RowKey | None = None
+
+    def write(self, rows: Sequence[LedgerRow]) -> Swapped:
+        if any(row.row_key == self.broken for row in rows):
+            raise FailureError(Failure(FailureKind.STORE_UNAVAILABLE, "throttled"))
+        return super().write(rows)
+
+
+def test_end_that_stands_and_cannot_be_written_holds_its_own_task_only() -> None:
+    """R27 R36: the others of its round are worked, or a later run would take them for crashed."""
+    ledger = BrokenRow()
+    steps = Steps(ledger)
+    over = put(steps, document_id=DocumentId("a"), status=Status.COMPLETED).task
+    other = put(steps, document_id=DocumentId("b")).task
+    again = Received(make_message(over, receive_count=2), over)
+    fresh = Received(make_message(other), other)
+    part = Round(Quarantine.NONE, [again, fresh], dict(ledger.rows))
+    ledger.broken = over.row_key
+
+    admitted = steps.receive.admit(part, TIME)
+
+    assert [job.task for job in admitted.jobs] == [other]
+    assert admitted.returned == [Returned.later(again.message, jitter=0)]
 
 
 def test_end_of_a_newer_version_is_announced_last() -> None:

@@ -11,7 +11,7 @@ from ops.deployment import Deployment
 from ops.output import CommandError, UsageError, as_text
 from ops.searching import SHOWN_CHARACTERS, Found, FoundDocument, ask, find, search
 
-RESULT = {
+RESULT: dict[str, Any] = {
     "source": "articles",
     "document": "a",
     "type": "article",
@@ -152,6 +152,16 @@ def test_hit_is_one_short_line() -> None:
     assert len(passage.strip()) == SHOWN_CHARACTERS
     assert metadata == "year=2026"
     assert more == "more: --cursor abc"
+
+
+def test_answer_of_a_newer_function_is_understood(deployment: Deployment) -> None:
+    """R51: an application keeps its client when the stage is updated."""
+    newer = {**RESULT, "rank": 1, "passage": {**RESULT["passage"], "page": 2}}
+    function = Function({**ANSWER, "results": [newer], "took": 12})
+
+    found = search(connected(deployment, function), "a bird")
+
+    assert [one.document for one in found.documents] == [RESULT["document"]]
 
 
 def test_nothing_found_is_said_and_why() -> None:

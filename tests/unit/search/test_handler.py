@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from functions.core.entry import Hit
 from functions.search import handler
@@ -59,3 +60,14 @@ def test_half_a_character_is_a_wrong_question(asked: str, *, by_url: bool) -> No
     json.dumps(answer, ensure_ascii=False).encode()
     error = (json.loads(answer["body"]) if by_url else answer)["error"]
     assert error["status"] == 400
+
+
+def test_function_that_lacks_its_settings_blames_no_question(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """R51: a 400 would tell the application that it asked wrongly, and no alarm that it fails."""
+    monkeypatch.delenv("TARGETS", raising=False)
+    handler.search.cache_clear()
+
+    with pytest.raises(ValidationError):
+        handler.lambda_handler({"query": "x"}, Context())
