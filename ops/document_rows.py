@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from functions.core.identity import DocumentId, document_id, row_key
+from functions.core.identity import DocumentId, document_id, item_key, row_key
 from functions.core.ledger_row import LedgerRow
 from ops.output import UsageError
 
@@ -53,10 +53,15 @@ def possible_keys(written: str, attributes: Sequence[str]) -> list[dict[str, str
     """Return the keys that a person may mean.
 
     The values of a composite key are written as they are in the table, with | between them: a
-    value may hold one too.
+    value may hold one too. Or they are copied from an id, which spells such values otherwise.
     """
     if len(attributes) == 1:
         return [{attributes[0]: written}]
     parts = written.split("|")
-    pairs = [("|".join(parts[:n]), "|".join(parts[n:])) for n in range(1, len(parts))]
-    return [dict(zip(attributes, pair, strict=True)) for pair in pairs]
+    pairs: list[tuple[str, ...]] = [
+        ("|".join(parts[:n]), "|".join(parts[n:])) for n in range(1, len(parts))
+    ]
+    if len(parts) == len(attributes):
+        copied = item_key(DocumentId(written), dict.fromkeys(attributes, "S"))
+        pairs.append(tuple(copied[name]["S"] for name in attributes))
+    return [dict(zip(attributes, pair, strict=True)) for pair in dict.fromkeys(pairs)]

@@ -3,12 +3,12 @@
 import base64
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, DecimalException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from functions.core.identity import DocumentId, document_id
+from functions.core.identity import DocumentId, document_id, row_key
 from functions.core.lane import lane_for
 from functions.core.settings import SourceSettings
 from ops.document_rows import possible_keys
@@ -53,8 +53,20 @@ def read_key(
     if len(found) > 1:
         names = json.dumps([_event_key(key, source) for key in found])
         raise UsageError(f"which one? {written!r} may be any of these keys: {names}")
-    chosen = (found or keys)[0]
+    chosen = (found or _in_ledger(deployment, source, keys) or keys)[0]
     return id_of(chosen, source), chosen
+
+
+def _in_ledger(deployment: "Deployment", source: SourceSettings, keys: Sequence[Key]) -> list[Key]:
+    """Return the keys of which the ledger has a row: of items that were deleted."""
+    if len(keys) == 1:
+        return []
+    rows = {
+        row_key(target, source.name, id_of(key, source)): key
+        for key in keys
+        for target in source.targets
+    }
+    return [rows[found] for found in deployment.ledger.read(rows)]
 
 
 def typed_key(deployment: "Deployment", source: SourceSettings, values: Mapping[str, Any]) -> Key:

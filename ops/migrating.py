@@ -33,6 +33,7 @@ from ops.migration_checks import (
     check_answering,
     check_coverage,
     check_quality,
+    failing,
     open_work,
     over_budget,
     unended,
@@ -104,15 +105,16 @@ def status(deployment: "Deployment", *, target: str | None = None) -> MigrationS
     coverage, lost = _known_coverage(migration)
     answering, unanswered = _known_answering(migration)
     lanes = lanes_of(deployment, migration.new.name, in_work(deployment))
-    waiting = over_budget(deployment, migration.new.name)
+    waiting, failed = over_budget(deployment, migration.new.name), failing(migration)
     jobs = tuple(status_of(deployment, job) for job in _jobs(migration))
     kept = GateStore(migration).read()
     situation = Situation(
         is_switched=answering is migration.new,
-        is_covered=coverage.percent >= LEAST_COVERAGE,
+        is_unanswered=answering is None,
         lost=None if lost is None else lost.target,
+        is_covered=coverage.percent >= LEAST_COVERAGE,
         jobs=jobs,
-        dead_letters=lanes.dead_letters,
+        failing=failed,
         over_budget=waiting,
     )
     return MigrationStatus(
@@ -127,9 +129,10 @@ def status(deployment: "Deployment", *, target: str | None = None) -> MigrationS
         not_measured="" if lost is None else lost.message,
         lanes=lanes,
         over_budget=waiting,
+        failing=failed,
         jobs=jobs,
         gate=None if kept is None else GateResult.model_validate_json(kept),
-        next=next_step(situation, migration.new, deployment.command),
+        next=next_step(situation, migration.new, migration.command),
     )
 
 
@@ -216,12 +219,16 @@ def switch(
 @NOUN.change_command(
     TARGET,
     examples=["migrate rollback", "migrate rollback --stage prod --reason 'worse results'"],
+    asks=True,
 )
 def rollback(deployment: "Deployment", *, target: str | None = None) -> Proposal[Switched]:
-    """Let the old target answer its searches again, at once."""
+    """Let the old target answer its searches again, at once; asks if fewer can be found then."""
     migration = migration_of(deployment, target)
-    doing = f"let {migration.old.name} answer its searches again"
-    return Proposal(doing, 0, lambda: _moved(migration, to_new=False))
+    old = migration.old.name
+    doing = f"let {old} answer its searches again"
+    fewer = _fewer(migration)
+    question = f"{fewer} can be found in {old}. Let it answer its searches all the same?"
+    return Proposal(doing, 0, lambda: _moved(migration, to_new=False), (question,) if fewer else ())
 
 
 @NOUN.change_command(TARGET, examples=["migrate finish", "migrate finish --stage prod"])
@@ -237,13 +244,13 @@ def finish(
     if migration.answering() is migration.old:
         raise UsageError(
             f"searches of {migration.old.name} are not answered by {migration.new.name} yet:"
-            f" `{deployment.command('migrate', 'switch')}` comes first"
+            f" `{migration.command('migrate', 'switch')}` comes first"
         )
     found, lost = open_work(migration, wait, clock)
     if found:
         raise CommandError(f"not finished: {'; '.join(found)}")
     new, old = migration.new.name, migration.old.name
-    look = deployment.command("verify", "--target", new)
+    look = migration.command("verify", "--target", new)
     done = Finished(
         target=new,
         replaced=old,
@@ -289,6 +296,19 @@ def _known_answering(migration: Migration) -> "tuple[TargetSettings | None, str]
         return migration.answering(), ""
     except UnansweredError as error:
         return None, error.message
+
+
+def _fewer(migration: Migration) -> str:
+    """Say how many documents fewer the old index has; nothing where either cannot be asked."""
+    from functions.adapters.opensearch_http import OpenSearchError
+
+    count = migration.deployment.count_searchable
+    try:
+        old, new = count(migration.old.name), count(migration.new.name)
+    except OpenSearchError:
+        return ""
+    is_less = 100 * old < LEAST_COVERAGE * new
+    return f"{old:,} documents, and not {new:,} as in {migration.new.name}," if is_less else ""
 
 
 def _jobs(migration: Migration) -> list[Job]:

@@ -81,6 +81,12 @@ class Migration:
             one.name for one in self.deployment.sources.values() if self.new.name in one.targets
         ]
 
+    def command(self, *words: str) -> str:
+        """Write a command; one of `migrate` names the target where several replace another."""
+        several = sum(one.replaces is not None for one in self.deployment.targets.values()) > 1
+        named = ["--target", self.new.name] if several and words[0] == "migrate" else []
+        return self.deployment.command(*words, *named)
+
     def answering(self) -> TargetSettings:
         """Return the target that answers the searches of the old one."""
         from functions.adapters.opensearch_http import OpenSearchError

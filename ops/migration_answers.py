@@ -38,6 +38,7 @@ class MigrationStatus(Answer):
     not_measured: str = ""  # why there is no coverage
     lanes: TargetLanes
     over_budget: int = 0  # documents that wait until the new target may spend again
+    failing: int = 0  # in the new target, and not in the old one
     jobs: tuple[JobStatus, ...]
     gate: GateResult | None
     next: str
@@ -50,6 +51,7 @@ class MigrationStatus(Answer):
             *(line for job in self.jobs for line in job.view()),
             *self.lanes.view(),
             *([f"{self.over_budget:,} documents wait for the budget"] if self.over_budget else []),
+            *([f"{self.failing:,} documents fail in {self.target} alone"] if self.failing else []),
             *(["no gate has run yet"] if self.gate is None else self.gate.view()),
             f"next: {self.next}",
         ]

@@ -1,5 +1,6 @@
 """What is measured before a switch, and what a target still has to do before the end: in words."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -93,7 +94,7 @@ def _loss(migration: Migration, gate: GateResult, most_loss: float) -> str:
     )
     if not gate.different:
         return lower
-    command, new = migration.deployment.command, migration.new.name
+    command, new = migration.command, migration.new.name
     return (
         f"{lower}; {gate.different} of the documents have failed in {new}, or were lost there:"
         f" `{command('dead', 'causes')}` and `{command('verify', '--target', new)}` name them"
@@ -107,19 +108,20 @@ def open_work(
 
     Live writes pass through both targets: a moment without any on its way is waited for.
     """
-    deadline = clock() + EMPTY_SECONDS
+    deadline, began_ms = clock() + EMPTY_SECONDS, round(time.time() * 1000)
     while True:
-        passing, lost = _passing(migration)
+        passing, lost = _passing(migration, began_ms)
         lasting = _lasting(migration, is_old_lost=lost is not None)
         if lasting or not passing or clock() > deadline:
             return [*lasting, *passing], lost
         wait(LOOK_SECONDS)
 
 
-def _passing(migration: Migration) -> tuple[list[str], LostIndexError | None]:
+def _passing(migration: Migration, began_ms: int) -> tuple[list[str], LostIndexError | None]:
     """Name what live writes leave open for a moment; nothing can end in an index that is lost."""
     try:
-        return [*_uncovered(migration), *_in_lanes(migration)], None
+        found = [*_uncovered(migration), *_on_their_way(migration, began_ms), *_in_lanes(migration)]
+        return found, None
     except LostIndexError as error:
         if error.target is migration.new:
             raise
@@ -127,15 +129,31 @@ def _passing(migration: Migration) -> tuple[list[str], LostIndexError | None]:
 
 
 def _uncovered(migration: Migration) -> list[str]:
-    deployment, new = migration.deployment, migration.new.name
-    coverage = migration.coverage()
+    new, coverage = migration.new.name, migration.coverage()
     if coverage.percent >= LEAST_COVERAGE:
         return []
-    fill = deployment.command("migrate", "start", "--reason", "...")
+    fill = migration.command("migrate", "start", "--reason", "...")
     return [
         f"{coverage.missing:,} of {coverage.documents:,} documents are missing in {new}: wait until"
         f" its lanes are empty, or send them with `{fill}`"
     ]
+
+
+def _on_their_way(migration: Migration, began_ms: int) -> list[str]:
+    """Name what the new index still holds as it was; coverage counts entries, not what they hold.
+
+    What is written after the check has begun is not waited for.
+    """
+    deployment, new = migration.deployment, migration.new.name
+    listed = [
+        *deployment.listed([Group.OPEN], due_ms=began_ms),
+        *deployment.listed([Group.PARKED]),
+    ]
+    waiting = sum(one.target == new for one in listed)
+    if not waiting:
+        return []
+    look = migration.command("stats", "--target", new)
+    return [f"{waiting:,} documents are on their way to {new}: `{look}` shows how fast"]
 
 
 def _in_lanes(migration: Migration) -> list[str]:
@@ -152,9 +170,9 @@ def _lasting(migration: Migration, *, is_old_lost: bool) -> list[str]:
     """Name what stays as it is until somebody does something, or a budget has room."""
     deployment, old, new = migration.deployment, migration.old.name, migration.new.name
     found = [*unended(deployment, new), *unended(deployment, old)]
-    if dead := deployment.count_dead_letters(new):
-        causes = deployment.command("dead", "causes")
-        found.append(f"{dead} dead letters of {new}: `{causes}` says what fails")
+    if failed := failing(migration, is_old_lost=is_old_lost):
+        causes = migration.command("dead", "causes")
+        found.append(f"{failed:,} documents fail in {new} alone: `{causes}` says why")
     if waiting := over_budget(deployment, new):
         budget = deployment.command("budget")
         found.append(
@@ -184,6 +202,19 @@ def unended(deployment: "Deployment", target: str) -> list[str]:
         for job in jobs_of(deployment).listed()
         if job.target == target and not job.state.has_ended
     ]
+
+
+def failing(migration: Migration, *, is_old_lost: bool = False) -> int:
+    """Count the documents that fail in the new target, now or for good, and not in the old one.
+
+    In a lost index all fail.
+    """
+    old, new = migration.old.name, migration.new.name
+    found: dict[str, set[tuple[str, str]]] = {old: set(), new: set()}
+    for one in migration.deployment.listed([Group.HEALING, Group.FAILED]):
+        if one.target in found and one.status.is_failed:
+            found[one.target].add((one.source, one.document))
+    return len(found[new] if is_old_lost else found[new] - found[old])
 
 
 def over_budget(deployment: "Deployment", target: str) -> int:

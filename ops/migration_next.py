@@ -15,21 +15,25 @@ LOST_INDEX = "docs/operations/index-was-lost.md"
 
 @dataclass(frozen=True)
 class Situation:
-    """Where a migration stands; all but `is_switched` and `lost` is about the new target."""
+    """Where a migration stands; all but the first three are about the new target."""
 
     is_switched: bool = False
-    is_covered: bool = False
+    is_unanswered: bool = False  # by either target
     lost: "TargetSettings | None" = None  # whose index is lost
+    is_covered: bool = False
     jobs: Sequence[JobStatus] = ()
-    dead_letters: int = 0
+    failing: int = 0
     over_budget: int = 0
 
 
 def next_step(now: Situation, new: "TargetSettings", command: Callable[..., str]) -> str:
     """Say what comes next, in its order."""
     steps = "; then ".join(_steps(now, new, command))
-    back = f", or back with `{command('migrate', 'rollback')}`" if now.is_switched else ""
-    return f"{steps}{back}"
+    back = command("migrate", "rollback")
+    if now.lost is new and (now.is_switched or now.is_unanswered):
+        return f"`{back}` at once, so that searches are answered again; then {steps}"
+    is_possible = now.is_switched and now.lost is None
+    return f"{steps}, or back with `{back}`" if is_possible else steps
 
 
 def _steps(now: Situation, new: "TargetSettings", command: Callable[..., str]) -> Iterator[str]:
@@ -44,8 +48,8 @@ def _steps(now: Situation, new: "TargetSettings", command: Callable[..., str]) -
     if not now.is_covered and not now.jobs:
         yield f"{start}: it estimates the cost first"
         return
-    if now.dead_letters:
-        yield f"look at the dead letters: `{command('dead', 'causes')}`"
+    if now.failing:
+        yield f"look at what fails: `{command('dead', 'causes')}`"
     if now.over_budget:
         yield f"wait for the budget: `{command('budget')}` shows until when"
     yield (

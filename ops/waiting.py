@@ -180,8 +180,8 @@ def waiting(
     target: str | None = None,
 ) -> Waiting:
     """Say what to wait for: one target, or all that the source feeds."""
-    names = [deployment.target(target).name] if target else source.targets
-    targets = [deployment.targets[name] for name in names]
+    named = [deployment.pair(source.name, target)[1]] if target else None
+    targets = named or [deployment.targets[name] for name in source.targets]
     return Waiting(deployment, source, targets, document, key)
 
 

@@ -112,6 +112,8 @@ class Stack:
             target = {one.index: one for one in (OLD, NEW)}[index]
             docs = [_entry(name, one, target) for name, one in self.held[index].items()]
             return {"docs": [one for one in docs if one["_id"] in body["ids"]]}
+        if action == "_count":
+            return {"count": len(self.held[index])}
         if "aggs" in (body or {}):
             return {"aggregations": {"buckets": {"buckets": self._buckets(index)}}}
         return {"hits": {"hits": []}}

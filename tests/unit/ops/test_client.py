@@ -108,6 +108,20 @@ def test_wait_goes_on_while_the_index_holds_something_else(
     )
 
 
+def test_target_that_the_source_does_not_feed_is_not_waited_for(
+    deployment: Deployment, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R51: no write would ever come there."""
+    other = make_target(name="other").model_dump_json()
+    two = replace(deployment, outputs=deployment.outputs | {"TargetOtherSettings": other})
+    asked(two, index, monkeypatch)
+
+    with pytest.raises(UsageError, match="source articles does not feed target"):
+        embedq.wait("a", source="articles", target="other")
+
+    assert index.asked == []
+
+
 def test_deleted_item_is_waited_for_until_no_search_finds_it(
     known: Deployment, index: Index
 ) -> None:

@@ -3,9 +3,12 @@
 import pytest
 
 from functions.adapters.dynamodb_values import to_dynamodb
+from functions.core.identity import DocumentId
+from functions.core.ledger_row import Status
 from ops.deployment import Deployment
 from ops.items import read_key, spell_number
 from ops.output import UsageError
+from tests.builders import make_row, make_task
 
 
 # As DynamoDB Local answers with each of them.
@@ -77,6 +80,26 @@ def test_item_is_found_by_another_spelling_of_its_number(several: Deployment) ->
     several.dynamodb.put_item(TableName=table, Item=to_dynamodb(item))
 
     assert read_key(several, several.source("messages"), "a|1|7.0")[0] == "a%7C1|7"
+
+
+def test_item_is_found_by_the_id_that_a_search_prints(several: Deployment) -> None:
+    """R40: an id spells a | in a value otherwise."""
+    item = {"conversation": "50%|1", "number": 7, "body": "hello"}
+    source = several.source("messages")
+    several.dynamodb.put_item(TableName=source.table, Item=to_dynamodb(item))
+
+    name, key = read_key(several, source, "50%25%7C1|7")
+
+    assert (name, key["conversation"]) == ("50%25%7C1|7", {"S": "50%|1"})
+
+
+def test_deleted_item_is_the_one_that_the_ledger_knows(several: Deployment) -> None:
+    """R40: of the keys that the words may mean."""
+    source = several.source("messages")
+    task = make_task(source="messages", document_id=DocumentId("a%7C1|7"))
+    several.ledger.write([make_row(task=task, revision=0, status=Status.DELETED)])
+
+    assert read_key(several, source, "a%7C1|7")[0] == "a%7C1|7"
 
 
 @pytest.mark.parametrize(

@@ -43,10 +43,13 @@ def test_coverage_in_per_cent(documents: int, found: int, percent: float) -> Non
 
 
 class Deployed:
-    """As much of a deployment as names targets."""
+    """As much of a deployment as names targets, and commands."""
 
     def __init__(self, *targets: TargetSettings) -> None:
         self.targets = {one.name: one for one in targets}
+
+    def command(self, *words: str) -> str:
+        return " ".join(["embedq", *words])
 
 
 def migration(name: str | None, *targets: TargetSettings) -> Any:
@@ -76,6 +79,26 @@ def test_migration_that_is_not_there_is_named(name: str | None, message: str) ->
 
     with pytest.raises(UsageError, match=message.replace("?", r"\?")):
         migration(name, OLD, NEW, other, third)
+
+
+@pytest.mark.parametrize(
+    ("others", "command"),
+    [
+        ([], "embedq migrate finish"),
+        (
+            [make_target(name="third", replaces="other"), make_target(name="other")],
+            "embedq migrate finish --target next",
+        ),
+    ],
+)
+def test_next_command_names_the_target_where_several_replace_another(
+    others: list[TargetSettings], command: str
+) -> None:
+    """R44: it can be run as it stands."""
+    found = migration("next", OLD, NEW, *others)
+
+    assert found.command("migrate", "finish") == command
+    assert found.command("dead", "causes") == "embedq dead causes"
 
 
 def test_stage_without_a_migration_says_how_to_begin_one() -> None:
@@ -117,25 +140,27 @@ DONE, RUNNING = [job(JobState.DONE)], [job(JobState.RUNNING)]
         ({"jobs": [job(JobState.FAILED)]}, ["embedq jobs resume 1", "embedq jobs cancel 1"]),
         ({"jobs": [job(JobState.CANCELLED)]}, ["wait until the lanes", "embedq migrate start"]),
         ({"jobs": DONE}, ["wait until the lanes are empty", "embedq migrate start"]),
-        ({"jobs": DONE, "dead_letters": 1}, ["embedq dead causes", "embedq migrate start"]),
+        ({"jobs": DONE, "failing": 1}, ["embedq dead causes", "embedq migrate start"]),
         ({"jobs": DONE, "over_budget": 1}, ["embedq budget", "embedq migrate start"]),
         ({"is_covered": True}, ["embedq migrate switch --reason"]),
-        ({"is_covered": True, "dead_letters": 1}, ["embedq dead causes", "embedq migrate switch"]),
+        ({"is_covered": True, "failing": 1}, ["embedq dead causes", "embedq migrate switch"]),
         ({"is_covered": True, "over_budget": 1}, ["embedq budget", "embedq migrate switch"]),
         ({"is_covered": True, "jobs": RUNNING}, ["embedq jobs"]),
         ({"is_covered": True, "lost": OLD}, ["embedq migrate switch --force", "embedq verify"]),
         ({"is_covered": True, "lost": NEW}, ["docs/operations/index-was-lost.md"]),
-        # After the switch there is always a way back.
+        # After the switch there is a way back, as long as there is an index to go back to.
         ({"is_covered": True, "is_switched": True}, ["embedq migrate finish", "rollback"]),
         ({"is_switched": True}, ["embedq migrate start", "rollback"]),
         ({"is_switched": True, "jobs": DONE}, ["embedq migrate start", "rollback"]),
         ({"is_switched": True, "jobs": RUNNING}, ["embedq jobs", "rollback"]),
         (
-            {"is_switched": True, "is_covered": True, "dead_letters": 1},
+            {"is_switched": True, "is_covered": True, "failing": 1},
             ["embedq dead causes", "embedq migrate finish", "rollback"],
         ),
-        ({"is_switched": True, "is_covered": True, "lost": OLD}, ["migrate finish", "rollback"]),
-        ({"is_switched": True, "is_covered": True, "lost": NEW}, ["was-lost.md", "rollback"]),
+        ({"is_switched": True, "is_covered": True, "lost": OLD}, ["migrate finish"]),
+        # With the new index the read alias of the old one is lost: nothing answers.
+        ({"is_unanswered": True, "lost": NEW}, ["rollback` at once", "was-lost.md"]),
+        ({"is_switched": True, "lost": NEW}, ["rollback` at once", "was-lost.md"]),
     ],
 )
 def test_status_names_the_next_steps_in_their_order(

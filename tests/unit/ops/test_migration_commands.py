@@ -1,6 +1,7 @@
 """The commands of a migration: what they refuse, what --force does, and what they say is next."""
 
 import re
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from ops.migration import GateStore, migration_of
 from ops.migration_answers import Finished, Switched
 from ops.output import CommandError, UsageError, as_text
 from ops.proposal import Proposal
+from tests.builders import NOW_MS
 from tests.unit.ops.migrations import NEW, OLD, Stack, item, last_word
 
 
@@ -236,9 +238,21 @@ def test_finish_lists_what_to_remove(stack: Stack) -> None:
     assert 'delete "default" from stages.test.sources.articles.targets' in finish(stack).steps
 
 
-def send_dead_letter(stack: Stack) -> None:
-    url = stack.deployment.outputs["TargetNextDeadLettersStandardUrl"]
-    stack.deployment.sqs.send_message(QueueUrl=url, MessageBody="{}")
+def fail_in_new(stack: Stack) -> None:
+    stack.row("a", Status.FAILED)
+
+
+def heal_in_new(stack: Stack) -> None:
+    stack.row("a", Status.FAILED, next_attempt_ms=NOW_MS)
+
+
+def edit_without_end(stack: Stack) -> None:
+    """Edit a document that the new target has not worked yet: it holds an entry all the same."""
+    stack.row("a", Status.PENDING)
+
+
+def park_in_new(stack: Stack) -> None:
+    stack.row("a", Status.PENDING, parked=True)
 
 
 def wait_for_budget(stack: Stack) -> None:
@@ -259,7 +273,10 @@ def keep_job(state: JobState, target: str) -> Callable[[Stack], None]:
         (keep_job(JobState.RUNNING, "next"), "of next is running: `embedq jobs` shows how far"),
         (keep_job(JobState.PAUSED, "next"), "of next is paused: `embedq jobs resume job-1`"),
         (keep_job(JobState.FAILED, "next"), "of next is failed: .*`embedq jobs cancel job-1` ends"),
-        (send_dead_letter, "1 dead letters of next: `embedq dead causes`"),
+        (fail_in_new, "1 documents fail in next alone: `embedq dead causes`"),
+        (heal_in_new, "1 documents fail in next alone: `embedq dead causes`"),
+        (edit_without_end, "1 documents are on their way to next: `embedq stats --target next`"),
+        (park_in_new, "1 documents are on their way to next: `embedq stats --target next`"),
         (wait_for_budget, "1 documents of next wait for its budget: `embedq budget`"),
         (
             keep_job(JobState.FAILED, "default"),
@@ -277,6 +294,23 @@ def test_finish_is_refused_while_a_target_has_something_to_do(
 
     with pytest.raises(CommandError, match=f"not finished: .*{words}"):
         finish(stack)
+
+
+def test_document_that_fails_in_both_targets_is_in_nobodys_way(stack: Stack) -> None:
+    """R44: the new one is no worse for it."""
+    for target in ("default", "next"):
+        stack.row("a", Status.FAILED, target)
+    switch(stack).act()
+
+    assert finish(stack).target == "next"
+
+
+def test_write_that_comes_while_the_end_is_asked_for_is_not_waited_for(stack: Stack) -> None:
+    """R44: under constant writes some are always on their way."""
+    switch(stack).act()
+    stack.row("a", Status.PENDING, queued_ms=round(1000 * time.time()) + 3_600_000)
+
+    assert finish(stack).target == "next"
 
 
 @pytest.mark.parametrize("state", [JobState.DONE, JobState.CANCELLED])
@@ -341,7 +375,7 @@ def test_migration_to_a_lost_index_is_not_finished(stack: Stack) -> None:
 # Status and start.
 
 
-@pytest.mark.parametrize("change", [empty_new, wait_for_budget, send_dead_letter])
+@pytest.mark.parametrize("change", [empty_new, wait_for_budget, fail_in_new])
 def test_status_does_not_name_the_finish_before_its_time(
     stack: Stack, change: Callable[[Stack], None]
 ) -> None:
@@ -368,6 +402,38 @@ def test_status_says_which_index_is_lost(stack: Stack, lost: Any, step: str) -> 
     assert f"coverage not measured: the index of {lost.name} is lost" in as_text(status)
     assert step in status.next
     assert status.coverage_percent == 0
+
+
+def test_status_names_the_way_back_where_nothing_answers(stack: Stack) -> None:
+    """R44: with the new index the alias is lost by which the old one is searched."""
+    switch(stack).act()
+    stack.lose(NEW)
+
+    found = next_of(stack)
+
+    assert re.match("`embedq migrate rollback` at once", found)
+    assert "docs/operations/index-was-lost.md" in found
+
+
+def test_rollback_to_an_index_that_has_less_asks_first(stack: Stack) -> None:
+    """R44: one that was lost and made again answers with nothing."""
+    switch(stack).act()
+    whole = migrating.rollback(stack.deployment).questions
+    stack.held["old"].clear()
+
+    [question] = migrating.rollback(stack.deployment).questions
+
+    assert whole == ()
+    assert question.startswith("0 documents, and not 3 as in next, can be found in default.")
+
+
+@pytest.mark.parametrize("lost", [OLD, NEW])
+def test_rollback_beside_a_lost_index_asks_nothing(stack: Stack, lost: Any) -> None:
+    """R44: it is refused, or the one way to have searches answered."""
+    switch(stack).act()
+    stack.lose(lost)
+
+    assert migrating.rollback(stack.deployment).questions == ()
 
 
 @pytest.mark.parametrize(("change", "index"), [(move_old_alias, "older-1"), (lose_old, "no index")])
