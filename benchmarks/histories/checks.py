@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from benchmarks.histories.engines import ENDED, KILLER, POISON
-from benchmarks.histories.world import FOREIGN, World
+from benchmarks.histories.world import FOREIGN, KILL_OF_AN_OVERTAKEN_RUN, World
 from functions.core.entry import Entry
 from functions.core.identity import entry_id
 from functions.core.task import parse_task
@@ -69,8 +69,9 @@ def _rows(world: World) -> Iterator[str]:
 def _events(world: World) -> Iterator[str]:
     events = world.pipeline.announcer.events
     # A run that is killed after a false event corrects it when its message comes again: not if
-    # that was lost, too.
-    is_excused = {"kill", "lost lane"} <= world.faults.keys()
+    # that was lost, too, or another run has acknowledged it (decision 16).
+    is_lost = {"kill", "lost lane"} <= world.faults.keys()
+    is_excused = is_lost or world.faults[KILL_OF_AN_OVERTAKEN_RUN] > 0
     last = {event.document_id: (event.version, event.status) for event in events}
     for row in world.pipeline.ledger.rows.values():
         name = row.task.document_id

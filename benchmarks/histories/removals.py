@@ -90,11 +90,6 @@ def restart_always(message: Message, row: LedgerRow) -> Verdict | None:
 _without_work = admit._without_work
 
 
-def announce_no_more(_: Any, __: Any, row: LedgerRow) -> bool:
-    del row
-    return True
-
-
 _is_unchanged = plan._is_unchanged
 
 

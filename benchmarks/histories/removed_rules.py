@@ -149,7 +149,7 @@ REMOVED_RULES = (
     ),
     _without(
         "after a lost write the row that stands is announced",
-        (closing, "_announce", removals.announce_no_more),
+        (closing, "_announce", lambda *_: set()),
         (Receive, "_announced_again", lambda _, verdict, *__: verdict),
     ),
     _without(

@@ -35,6 +35,7 @@ FOREIGN = "7"  # of a table that was replaced: its key is a number
 TEXTS = ("alpha", "beta", "gamma", "", f"delta {POISON}", f"epsilon {KILLER}")
 HARMLESS_TEXTS = TEXTS[:4]
 
+KILL_OF_AN_OVERTAKEN_RUN = "kill of an overtaken run"
 MAX_KILLS = 6  # by chance, in one history; documents have five attempts, and heal
 # In one history: after ten, a message that was acknowledged each time is a dead letter of SQS.
 MAX_LOST_ANSWERS = 4
@@ -66,6 +67,7 @@ class World:
         self._depth = 0
         self._skew_ms = 0
         self._looks_left = 0  # until the kill that a backfill meets
+        self._overtaken: set[int] = set()  # depths whose run others came between
         self._overtaken_in = 0  # looks, until others overtake this run
         self._overtaking: Sequence[str] = ()  # what they do
         source = SourceSettings(
@@ -175,6 +177,7 @@ class World:
                 return
             self._kills += 1
             self.faults["kill"] += 1
+            self.faults[KILL_OF_AN_OVERTAKEN_RUN] += self._depth in self._overtaken
             raise Killed
         if may_fail and chance < rates.kill + rates.failure:
             kind = self._random.choice(PASSING)
@@ -201,6 +204,7 @@ class World:
             self._nested(actions)
 
     def _nested(self, actions: Sequence[str]) -> None:
+        self._overtaken.add(self._depth)
         self._depth += 1
         try:
             for action in actions:
@@ -213,6 +217,7 @@ class World:
     @contextmanager
     def _run_of_a_function(self) -> Iterator[None]:
         """Give the run a clock of its own machine."""
+        self._overtaken.discard(self._depth)
         before = self._skew_ms
         self._skew_ms = self._random.randint(-MAX_SKEW_MS, MAX_SKEW_MS)
         outer, self.pipeline.embed["default"] = (
