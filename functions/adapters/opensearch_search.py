@@ -29,7 +29,7 @@ class OpenSearchSearch:
             answer = self._http.call("GET", f"{segment(alias)}/_mapping")
         except OpenSearchError as error:
             if error.status == NOT_FOUND:
-                message = f"OpenSearch has no alias {alias}: deploy the stage again"
+                message = f"OpenSearch has no alias {alias}: see docs/operations/index-was-lost.md"
                 raise FailureError(Failure(FailureKind.CONFIGURATION, message)) from error
             raise unavailable(f"it answered {error.status} {error.kind}") from error
         if len(answer) > 1:

@@ -120,7 +120,7 @@ def test_lost_read_alias_is_a_503_that_says_what_to_do(
 
     assert answer["statusCode"] == 503
     assert body(answer)["error"]["message"] == (
-        f"OpenSearch has no alias {alias}: deploy the stage again"
+        f"OpenSearch has no alias {alias}: see docs/operations/index-was-lost.md"
     )
 
 
