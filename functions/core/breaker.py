@@ -85,8 +85,11 @@ class Timing:
         return self.now_ms + round(delay)
 
     def lanes_due_ms(self) -> int:
-        """Return when the next lanes come back."""
-        return self.now_ms + round(self.settings.lane_seconds * 1000 * (0.5 + self.jitter))
+        """Return when the next lanes come back: within their time, at random.
+
+        A tenth of it stays free: by default it is a minute, and this is looked at each minute.
+        """
+        return self.now_ms + round(self.settings.lane_seconds * 1000 * (0.5 + 0.4 * self.jitter))
 
 
 def opened(breaker: Breaker, at: Timing, *, reason: str) -> Breaker:

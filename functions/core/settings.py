@@ -95,7 +95,12 @@ class BreakerSettings(Frozen):
         description="a list of delays, 1 to 86400 each, from opening to the first probe and from"
         " probe to probe; the last one repeats, and probes go out once a minute at most",
     )
-    lane_seconds: float = Field(60, ge=1, le=3600, description="...: from one lane to the next")
+    lane_seconds: float = Field(
+        60,
+        ge=1,
+        le=3600,
+        description="...: from one lane to the next at most; one a minute at most",
+    )
 
 
 class BudgetSettings(Frozen):

@@ -112,7 +112,7 @@ def test_open_index_pauses_deletes_too(world: World) -> None:
 
 
 def test_lanes_come_back_one_by_one_after_a_probe(world: World) -> None:
-    """R25: the first at once; each step is a minute or two, and each change is logged."""
+    """R25: the first at once; each step is a minute, and each change is logged."""
     world.put("one", provider=DUE)
     seen = []
     for _ in range(6):

@@ -14,6 +14,7 @@ from functions.core.breaker import (
     opened,
     paused,
     probed,
+    reopening,
     resumed,
     window_start,
 )
@@ -89,7 +90,7 @@ def test_person_stops_and_resumes_in_every_state(before: Breaker) -> None:
         Circuit.REOPENING,
         "done",
         NOW_MS + 2,
-        due_ms=NOW_MS + 2 + 60_000,
+        due_ms=NOW_MS + 2 + 42_000,
         lanes=1,
         is_logged=False,
     )
@@ -135,7 +136,7 @@ def test_passed_probe_lets_the_first_lanes_back() -> None:
         "a probe has passed",
         NOW_MS + 9,
         probes=3,
-        due_ms=NOW_MS + 9 + 60_000,
+        due_ms=NOW_MS + 9 + 42_000,
         lanes=1,
     )
 
@@ -154,6 +155,15 @@ def test_lanes_come_back_step_by_step(steps: int) -> None:
 
     assert seen == [*range(1, steps + 1), 0]
     assert breaker == Breaker(Circuit.CLOSED, "all lanes are back", now_ms)
+
+
+@pytest.mark.parametrize("jitter", [0.0, 0.999])
+def test_next_lanes_come_back_when_the_breaker_function_looks_again(jitter: float) -> None:
+    """R25: it looks each minute; by default no step takes two."""
+    breaker = reopening(OPEN, at(NOW_MS, jitter), reason="a probe has passed")
+
+    # A run that begins some seconds early, too.
+    assert advanced(breaker, at(NOW_MS + 55_000), steps=3).lanes == 2
 
 
 @pytest.mark.parametrize("breaker", [Breaker(), OPEN, PAUSED], ids=lambda b: str(b.state))
