@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 HELP_OPTIONS = ["-h", "--help"]
+UNCUT = 1000  # letters of a summary in a list of commands: more than any has
 DOCUMENT = click.Argument(
     ["document"], help="The document's id; of a composite key PARTITION|SORT."
 )
@@ -227,7 +228,7 @@ class Root(click.Group):
 
 def _list(formatter: click.HelpFormatter, heading: str, commands: Iterable[click.Command]) -> None:
     with formatter.section(heading):
-        formatter.write_dl([(one.name or "", one.get_short_help_str(80)) for one in commands])
+        formatter.write_dl([(one.name or "", one.get_short_help_str(UNCUT)) for one in commands])
 
 
 def write_examples(formatter: click.HelpFormatter, examples: Sequence[str]) -> None:
