@@ -40,7 +40,7 @@ class Verdict:
     not_announced: list[str] = field(default_factory=list)
     different: list[str] = field(default_factory=list)
     leaked: list[str] = field(default_factory=list)
-    innocent: list[str] = field(default_factory=list)
+    not_failed: list[str] = field(default_factory=list)
     endings: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -55,7 +55,7 @@ class Verdict:
             "not announced": self.not_announced,
             "table, ledger and index differ": self.different,
             "texts, vectors or keys in the output": self.leaked,
-            "dead letters of documents that have not failed": self.innocent,
+            "dead letters of documents that have not failed": self.not_failed,
         }
 
     def violations(self) -> list[str]:
@@ -84,7 +84,7 @@ def check(world: World, finals: Mapping[str, Content | None], dead: Collection[T
     entries = dict(_live_entries(world))
     rows = _rows(world, finals)
     announced = _announced(world.stack.events_file)
-    verdict.innocent += [
+    verdict.not_failed += [
         f"{task.document_id} at version {task.version}"
         for task in dead
         if FAILED.isdisjoint(announced.get((task.document_id, task.version), set()))
