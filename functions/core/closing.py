@@ -35,10 +35,11 @@ def close_rows(
 
     try:
         for key, decided, row in swap_until_settled(ledger, rows, announce):
-            is_false = decided.row is None and row is not None and key in announced
-            is_known = not is_false or row is None or announce_standing(ledger, announcements, row)
-            announced.pop(key, None)
-            yield key, decided if is_known else refused(decided), row
+            # Announced by a decision that lost its write; the last decision was to write nothing.
+            is_false = announced.pop(key, None) is not None and decided.row is None
+            if is_false and row is not None and not announce_standing(ledger, announcements, row):
+                decided = refused(decided)
+            yield key, decided, row
     except FailureError:
         _correct(ledger, announcements, announced)
         raise

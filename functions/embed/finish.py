@@ -3,19 +3,17 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from functions.core.announcement import is_announced
 from functions.core.closing import close_rows
 from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.identity import RowKey
 from functions.core.ledger_row import LedgerRow, Quarantine
+from functions.core.swap import Rows
 from functions.core.transitions import adopt
 from functions.embed.ending import Conclusion, Ending, Failed, Indexed, Removed, Rules, conclude
 from functions.embed.job import Job, Returned
 from functions.embed.tools import Tools
-
-if TYPE_CHECKING:
-    from functions.core.swap import Rows
 
 # Another run, of a newer version or of a copy, has closed the row meanwhile.
 OVERTAKEN = Conclusion("task_superseded", "TasksSuperseded")
@@ -55,31 +53,35 @@ class Finish:
 
     def end(self, job: Job, ending: Ending) -> Ended:
         """Decide what follows from an ending."""
-        target, jitter = self.tools.target, self.tools.jitter()
+        target = self.tools.target
         rules = Rules(
-            target.retry,
-            target.model,
-            self.completed_row_days,
-            self.index_uuid(),
-            self.is_failing(),
-            jitter,
+            retry=target.retry,
+            model=target.model,
+            completed_row_days=self.completed_row_days,
+            index_uuid=self.index_uuid(),
+            is_failing=self.is_failing(),
+            jitter=self.tools.jitter(),
         )
         return Ended(job, ending, conclude(job.row, ending, rules, now_ms=self.tools.clock()))
 
     def close(self, ended: Sequence[Ended]) -> list[Returned]:
         """Write how each job ended; return the messages that go back."""
-        waiting = {one.job.key: one for one in ended}
-        by_key = dict(waiting)
-        rows: Rows = {key: one.job.row for key, one in waiting.items()}
+        by_key = {one.job.key: one for one in ended}
+        waiting = {key: one.job for key, one in by_key.items()}
+
+        def decide(rows: Rows) -> dict[RowKey, Ended]:
+            return {key: self._decide(by_key[key], row) for key, row in rows.items()}
+
+        closing = close_rows(
+            self.tools.ledger,
+            self.tools.announcements,
+            {key: job.row for key, job in waiting.items()},
+            decide,
+            refused=self._not_announced,
+        )
         returned: list[Returned] = []
         try:
-            for key, one, _ in close_rows(
-                self.tools.ledger,
-                self.tools.announcements,
-                rows,
-                lambda rows: {name: self._decide(by_key[name], row) for name, row in rows.items()},
-                refused=self._not_announced,
-            ):
+            for key, one, _ in closing:
                 del waiting[key]
                 self._log(one)
                 if one.conclusion.again_in_seconds is not None:
@@ -89,7 +91,7 @@ class Finish:
             # The tasks come again, and find their entries in the index.
             returned += [
                 Returned.later(job.message, jitter=self.tools.jitter())
-                for job in self._not_sent_anew([one.job for one in waiting.values()])
+                for job in self._not_sent_anew(list(waiting.values()))
             ]
         return returned
 
