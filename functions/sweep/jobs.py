@@ -105,12 +105,9 @@ class Stuck:
         stuck = {row.row_key: row for row in rows}
 
         def decide(waiting: Rows) -> dict[RowKey, Closed]:
-            same = {key for key, row in waiting.items() if row is stuck[key]}
             return {
-                key: Closed(
-                    give_up_stuck(stuck[key], STUCK, now_ms=now_ms) if key in same else None
-                )
-                for key in waiting
+                key: Closed(give_up_stuck(row, STUCK, now_ms=now_ms) if row is stuck[key] else None)
+                for key, row in waiting.items()
             }
 
         closing = close_rows(

@@ -48,16 +48,16 @@ class Tenants:
         pieces: dict[str, Piece] = {}
         refused: dict[str, Failure] = {}
         reserved: list[Reserved] = []
-        for tenant, all_of_it in wanted.items():
-            mine = [piece for piece in all_of_it if piece.hash not in pieces]
-            taken: Sequence[Piece] = mine
+        for tenant, its_pieces in wanted.items():
+            unpaid = [piece for piece in its_pieces if piece.hash not in pieces]
+            taken: Sequence[Piece] = unpaid
             if tenant and self._cap is not None:
-                one = self._reserve(tenant, mine, self._cap)
-                reserved.append(one)
-                taken = one.pieces
+                reservation = self._reserve(tenant, unpaid, self._cap)
+                reserved.append(reservation)
+                taken = reservation.pieces
             pieces |= {piece.hash: piece for piece in taken}
-            if len(taken) < len(mine):
-                refused |= dict.fromkeys((p.hash for p in mine[len(taken) :]), self._refuse(tenant))
+            if left := unpaid[len(taken) :]:
+                refused |= dict.fromkeys((piece.hash for piece in left), self._refuse(tenant))
         refused = {name: failure for name, failure in refused.items() if name not in pieces}
         return Admitted(list(pieces.values()), refused, reserved)
 
