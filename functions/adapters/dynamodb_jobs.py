@@ -33,9 +33,9 @@ class DynamoDbJobs:
 
     def create(self, job: Job) -> None:
         for number in range(job.segments):
-            self._put(_segment_item(replace(Segment.first(job, number), revision=1)))
+            self._put(_segment_item(replace(Segment.first(job, number), revision=1)), {})
         # Last: a job that is listed has all its segments.
-        self._put(_job_item(job))
+        self._put(_job_item(job), {})
 
     def read(self, job: str) -> Job | None:
         items = list(self._get([_job_key(job)]))
@@ -61,7 +61,7 @@ class DynamoDbJobs:
     def save(self, segment: Segment, *, now_ms: int) -> Segment | None:
         saved = replace(segment, revision=segment.revision + 1, saved_ms=now_ms)
         item = _segment_item(saved) | self._expires(now_ms)
-        return saved if self._put(item, over_revision=segment.revision) else None
+        return saved if self._put(item, _at(segment.revision)) else None
 
     def set_state(
         self,
@@ -83,7 +83,7 @@ class DynamoDbJobs:
             "ExpressionAttributeNames": {"#status": "status"},
             "ExpressionAttributeValues": {":before": {"S": str(known.state)}},
         }
-        return self._put_if(item, condition)
+        return self._put(item, condition)
 
     def _expires(self, now_ms: int) -> dict[str, Any]:
         return {"expires_at": {"N": str(now_ms // 1000 + self._kept_seconds)}}
@@ -91,10 +91,7 @@ class DynamoDbJobs:
     def _get(self, keys: list[str]) -> Any:
         return batch_get(self._client, self._table, [{"row_key": {"S": key}} for key in keys])
 
-    def _put(self, item: dict[str, Any], *, over_revision: int | None = None) -> bool:
-        return self._put_if(item, {} if over_revision is None else _at(over_revision))
-
-    def _put_if(self, item: dict[str, Any], condition: dict[str, Any]) -> bool:
+    def _put(self, item: dict[str, Any], condition: dict[str, Any]) -> bool:
         return put_if(self._client, self._table, item, condition)
 
 

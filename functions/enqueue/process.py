@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from functions.core.change import Change, Rejected
+from functions.core.control import log_unreadable
 from functions.core.failure import FailureError
 from functions.core.identity import RowKey, row_key
 from functions.core.lane import lane_for
@@ -183,8 +184,7 @@ class Enqueue:
             return self.control.read(target).index_uuid
         except FailureError as error:
             # Then nothing counts as unchanged: that costs a write of the index, and no vector.
-            self.telemetry.count("ControlUnreadable")
-            self.telemetry.event("control_unreadable", target=target, failure=str(error))
+            log_unreadable(self.telemetry, target, error)
             return None
 
     def _send(self, plans: Iterable[tuple[Plan, LedgerRow]]) -> list[Task]:
