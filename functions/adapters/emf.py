@@ -104,9 +104,9 @@ def _lines(held: Held) -> list[Held]:
     lines: list[Held] = []
     for dimensions, metrics in held.items():
         for line in lines:
-            known = dict(one for each in line for one in each)
-            is_same = all(known.get(key, value) == value for key, value in dimensions)
-            if is_same and not any(metrics.keys() & each.keys() for each in line.values()):
+            values = dict(pair for others in line for pair in others)
+            agrees = all(values.get(key, value) == value for key, value in dimensions)
+            if agrees and not any(metrics.keys() & others.keys() for others in line.values()):
                 line[dimensions] = metrics
                 break
         else:

@@ -46,10 +46,10 @@ def close_rows(
 
 
 def announce_standing(ledger: Ledger, announcements: Announcements, row: LedgerRow) -> bool:
-    """Announce a row after a false event; return False if its own event was not sent.
+    """Announce a row as it stands, after a false event; return False if its event was not sent.
 
-    Then it is written as it is: a writer that announced its end before the false event, and has
-    not written yet, has to decide, and to announce, again.
+    It is then written unchanged, which raises its revision: a writer that announced its end before
+    the false event, and has not written yet, has to decide, and to announce, again.
     """
     try:
         return not _announce(ledger, announcements, [row])

@@ -132,9 +132,10 @@ class Sums:
         }
 
     def _equals(self, bucket: int, found: BucketSum) -> bool:
-        mine = (self._counts[bucket], self._checks[bucket], 0)
-        same_versions = self._unsaid[bucket] or self._versions[bucket] == found.versions
-        return bool(same_versions) and mine == (found.count, found.check, found.without_vectors)
+        if not self._unsaid[bucket] and self._versions[bucket] != found.versions:
+            return False
+        wanted = (self._counts[bucket], self._checks[bucket], 0)
+        return wanted == (found.count, found.check, found.without_vectors)
 
 
 def buckets_of_slice(number: int, slices: int) -> list[int]:

@@ -27,7 +27,7 @@ REJECTED_CHUNKS = 3
 
 @dataclass(frozen=True)
 class Buying:
-    """How to pay: the size of a request."""
+    """How large the requests of a load may be."""
 
     max_tokens: int
     is_failing: bool = False  # many requests fail: smaller ones lose less

@@ -117,9 +117,9 @@ class Stuck:
         with suppress(UnreadableRowsError):
             for _, closed, row in closing:
                 if closed.row is not None and row is not None:
-                    self._say_exhausted(row)
+                    self._log_exhausted(row)
 
-    def _say_exhausted(self, row: LedgerRow) -> None:
+    def _log_exhausted(self, row: LedgerRow) -> None:
         self.tools.telemetry.event(
             "task_exhausted",
             **row.task.log_fields(),
