@@ -52,7 +52,12 @@ class Tenants:
             unpaid = [piece for piece in its_pieces if piece.hash not in pieces]
             taken: Sequence[Piece] = unpaid
             if tenant and self._cap is not None:
-                reservation = self._reserve(tenant, unpaid, self._cap)
+                try:
+                    reservation = self._reserve(tenant, unpaid, self._cap)
+                except FailureError:
+                    # Nothing is paid then: what the tenants before were counted is given back.
+                    self.settle(Admitted([], {}, reserved), {})
+                    raise
                 reserved.append(reservation)
                 taken = reservation.pieces
             pieces |= {piece.hash: piece for piece in taken}
