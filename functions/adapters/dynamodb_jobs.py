@@ -24,7 +24,7 @@ _PROOF = TypeAdapter(Proof)
 
 
 class DynamoDbJobs:
-    """Keeps jobs; those that have ended expire after some days."""
+    """Keeps jobs; those that have ended expire after some days, with their segments."""
 
     def __init__(self, client: "DynamoDBClient", table: str, *, kept_days: int) -> None:
         self._client = client
@@ -60,8 +60,7 @@ class DynamoDbJobs:
 
     def save(self, segment: Segment, *, now_ms: int) -> Segment | None:
         saved = replace(segment, revision=segment.revision + 1, saved_ms=now_ms)
-        item = _segment_item(saved) | self._expires(now_ms)
-        return saved if self._put(item, _at(segment.revision)) else None
+        return saved if self._put(_segment_item(saved), _at(segment.revision)) else None
 
     def set_state(
         self,
@@ -77,16 +76,19 @@ class DynamoDbJobs:
             return False
         ended_ms = now_ms if state.has_ended else None
         item = _job_item(replace(known, state=state, ended_ms=ended_ms, failure=failure))
-        item |= self._expires(now_ms) if state.has_ended else {}
+        expires_at = {"N": str(now_ms // 1000 + self._kept_seconds)}
+        expiry = {"expires_at": expires_at} if state.has_ended else {}
         condition = {
             "ConditionExpression": "#status = :before",
             "ExpressionAttributeNames": {"#status": "status"},
             "ExpressionAttributeValues": {":before": {"S": str(known.state)}},
         }
-        return self._put(item, condition)
-
-    def _expires(self, now_ms: int) -> dict[str, Any]:
-        return {"expires_at": {"N": str(now_ms // 1000 + self._kept_seconds)}}
+        if not self._put(item | expiry, condition):
+            return False
+        # Not before: of a job that goes on, a segment that is missing would count as done.
+        for segment in self.segments(known) if expiry else ():
+            self._put(_segment_item(segment) | expiry, _at(segment.revision))
+        return True
 
     def _get(self, keys: list[str]) -> Any:
         return batch_get(self._client, self._table, [{"row_key": {"S": key}} for key in keys])
