@@ -1,4 +1,9 @@
-"""Messages -> index. A message is acknowledged only after its entry and its row are durable."""
+"""Messages -> index. A message is acknowledged only after its entry and its row are durable.
+
+A batch is worked in rounds, whose rows and items are read together; the documents of a round in
+loads, which memory bounds; a load is paid in requests to the provider, and written in parcels, each
+one bulk request to the index.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
