@@ -11,7 +11,7 @@ from functions.core.ports import Embedder, Stash, Telemetry, VectorIndex
 from functions.core.settings import TargetSettings
 from functions.embed.chunking import count_tokens, starts
 from functions.embed.ending import Failed, Untouched
-from functions.embed.guard.tenants import Admitted, Tenants
+from functions.embed.guard.tenants import Affordable, Tenants
 from functions.embed.job import Prepared
 from functions.embed.packing import Past, Piece
 from functions.embed.run_time import RunTime
@@ -82,20 +82,20 @@ class Payment:
     ) -> tuple[list[Paid], dict[RowKey, Unpaid]]:
         """Return the documents with all the vectors that they can have, and the others."""
         known = self._known(load)
-        admitted = self.tenants.admit(self._missing(load, known))
+        affordable = self.tenants.admit(self._missing(load, known))
         limit = self.embedder.limits.tokens_per_request
         buying = Buying(
             # An account may allow less than its provider does.
             max_tokens=min(self.target.tokens_per_request or limit, limit),
             is_failing=self.is_failing(),
         )
-        bought = vectorize(admitted.pieces, self.embedder, buying, time)
-        self.tenants.settle(admitted, bought.tokens)
-        bought = replace(bought, failed={**admitted.refused, **bought.failed})
+        bought = vectorize(affordable.pieces, self.embedder, buying, time)
+        self.tenants.settle(affordable, bought.tokens)
+        bought = replace(bought, failed={**affordable.refused, **bought.failed})
         if bought.cause is not None and bought.cause.kind is FailureKind.CONFIGURATION:
             self.misconfigured(bought.cause)
         self.excuse(bought.judged)
-        self._report(load, admitted, bought)
+        self._report(load, affordable, bought)
         paid: list[Paid] = []
         unpaid: dict[RowKey, Unpaid] = {}
         for prepared in load:
@@ -120,7 +120,7 @@ class Payment:
             self.telemetry.event("replaced_index_missing", documents=len(self.paid_again))
         self.paid_again.clear()
 
-    def _report(self, load: Sequence[Prepared], admitted: Admitted, bought: Vectors) -> None:
+    def _report(self, load: Sequence[Prepared], affordable: Affordable, bought: Vectors) -> None:
         for error in bought.unexpected:
             self.telemetry.unexpected(error)
         self.telemetry.count("ProviderRequests", bought.requests)
@@ -131,7 +131,7 @@ class Payment:
         if price := self.target.usd_per_million_tokens:
             self.telemetry.count("DollarsPaid", tokens * price / 1_000_000, **dimensions)
         self.telemetry.count("ChunksPaid", len(bought.paid))
-        missing = len(admitted.pieces) + len(admitted.refused)
+        missing = len(affordable.pieces) + len(affordable.refused)
         self.telemetry.count("ChunksReused", sum(len(p.hashes) for p in load) - missing)
 
     def keep(self, prepared: Prepared, vectors: Mapping[str, Vector]) -> bool:

@@ -155,19 +155,19 @@ class Embed:
         for job, document in sorted(documents, key=lambda one: len(one[1].text)):
             # Texts are split only as fast as they are embedded.
             split = partial(split_document, job, document, self.tools.target)
-            ready = self._caught(split) if time.has_a_round else Untouched()
-            if not isinstance(ready, Prepared):
-                yield self._all([job], ready)
+            prepared = self._caught(split) if time.has_a_round else Untouched()
+            if not isinstance(prepared, Prepared):
+                yield self._all([job], prepared)
                 continue
-            if load and (self._is_large(ready) or _chunks([*load, ready]) > LOAD_CHUNKS):
+            if load and (self._is_large(prepared) or _chunks([*load, prepared]) > LOAD_CHUNKS):
                 yield from self._embed(load, time)
                 load = []
-            load.append(ready)
+            load.append(prepared)
         if load:
             yield from self._embed(load, time)
 
-    def _is_large(self, ready: Prepared) -> bool:
-        return len(ready.texts) * self.tools.target.chunk_tokens > LARGEST_SHARING_TOKENS
+    def _is_large(self, prepared: Prepared) -> bool:
+        return len(prepared.texts) * self.tools.target.chunk_tokens > LARGEST_SHARING_TOKENS
 
     def _remove(self, jobs: Sequence[tuple[Job, Unusable | None]]) -> list[Ended]:
         make = partial(tombstone, target=self.tools.target, now_ms=self.tools.clock())
@@ -180,7 +180,7 @@ class Embed:
         ]
 
     def _embed(self, load: Sequence[Prepared], time: RunTime) -> Iterator[list[Ended]]:
-        jobs = [ready.job for ready in load]
+        jobs = [prepared.job for prepared in load]
         if not time.has_a_round:
             yield self._all(jobs, Untouched())
             return
@@ -255,4 +255,4 @@ def _is_back(job: Job, content: Document | Unusable | None) -> bool:
 
 
 def _chunks(load: Sequence[Prepared]) -> int:
-    return sum(len(ready.texts) for ready in load)
+    return sum(len(prepared.texts) for prepared in load)

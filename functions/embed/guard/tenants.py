@@ -23,7 +23,7 @@ class Reserved:
 
 
 @dataclass(frozen=True)
-class Admitted:
+class Affordable:
     """Pieces to ask for, each once, and those that a tenant's budget refuses, by hash."""
 
     pieces: Sequence[Piece]
@@ -40,7 +40,7 @@ class Tenants:
     telemetry: Telemetry
     clock: Clock
 
-    def admit(self, wanted: Mapping[str, Sequence[Piece]]) -> Admitted:
+    def admit(self, wanted: Mapping[str, Sequence[Piece]]) -> Affordable:
         """Take the pieces that their tenants can pay; a shared one is paid by the first that can.
 
         Raise if what is spent can be neither read nor written: then nothing is asked.
@@ -56,7 +56,7 @@ class Tenants:
                     reservation = self._reserve(tenant, unpaid, self._cap)
                 except FailureError:
                     # Nothing is paid then: what the tenants before were counted is given back.
-                    self.settle(Admitted([], {}, reserved), {})
+                    self.settle(Affordable([], {}, reserved), {})
                     raise
                 reserved.append(reservation)
                 taken = reservation.pieces
@@ -64,11 +64,11 @@ class Tenants:
             if left := unpaid[len(taken) :]:
                 refused |= dict.fromkeys((piece.hash for piece in left), self._refuse(tenant))
         refused = {name: failure for name, failure in refused.items() if name not in pieces}
-        return Admitted(list(pieces.values()), refused, reserved)
+        return Affordable(list(pieces.values()), refused, reserved)
 
-    def settle(self, admitted: Admitted, tokens: Mapping[str, int]) -> None:
+    def settle(self, affordable: Affordable, tokens: Mapping[str, int]) -> None:
         """Count what was paid instead of the estimates; what a crash leaves stays counted."""
-        for one in admitted.reserved:
+        for one in affordable.reserved:
             paid = sum(tokens.get(piece.hash, 0) for piece in one.pieces)
             change = Cost(paid - _tokens(one.pieces))
             if change != Cost():
