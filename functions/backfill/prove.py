@@ -83,12 +83,12 @@ class Prove:
 
     def _report(self, compare: Compare, drifted: list[Difference]) -> None:
         pair = compare.pair
-        for one in drifted[:LOGGED_DOCUMENTS]:
+        for difference in drifted[:LOGGED_DOCUMENTS]:
             self.telemetry.event(
                 "document_drifted",
                 target=pair.target.name,
                 source=pair.source.name,
-                document_id=one.document_id,
-                difference=str(one.kind),
+                document_id=difference.document_id,
+                difference=str(difference.kind),
             )
         self.telemetry.count("Drifted", len(drifted))

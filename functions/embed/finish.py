@@ -95,12 +95,12 @@ class Finish:
             ]
         return returned
 
-    def _not_announced(self, one: Ended) -> Ended:
+    def _not_announced(self, ended: Ended) -> Ended:
         """Let a task come again: it is not closed, or not over, before an event was sent."""
-        if one.row is not None:
-            return self.end(one.job, Failed(EVENT_REFUSED))
-        later = Returned.later(one.job.message, jitter=self.tools.jitter())
-        return replace(one, conclusion=replace(OVERTAKEN, again_in_seconds=later.seconds))
+        if ended.row is not None:
+            return self.end(ended.job, Failed(EVENT_REFUSED))
+        later = Returned.later(ended.job.message, jitter=self.tools.jitter())
+        return replace(ended, conclusion=replace(OVERTAKEN, again_in_seconds=later.seconds))
 
     def _not_sent_anew(self, jobs: Sequence[Job]) -> list[Job]:
         """Send anew what was worked alone; return the other jobs.
@@ -130,38 +130,38 @@ class Finish:
             )
         self.failures.clear()
 
-    def _decide(self, one: Ended, row: LedgerRow | None) -> Ended:
-        if row is one.job.row:
-            return one
-        if row is None or row.task.version > one.job.task.version:
-            return replace(one, conclusion=OVERTAKEN)
-        if row.task.version < one.job.task.version:
-            row = adopt(row, one.job.task)
+    def _decide(self, ended: Ended, row: LedgerRow | None) -> Ended:
+        if row is ended.job.row:
+            return ended
+        if row is None or row.task.version > ended.job.task.version:
+            return replace(ended, conclusion=OVERTAKEN)
+        if row.task.version < ended.job.task.version:
+            row = adopt(row, ended.job.task)
         # Another copy of the task may have failed; what is in the index is in the index.
         if row.status.is_open or (
-            row.status.is_failed and isinstance(one.ending, Indexed | Removed)
+            row.status.is_failed and isinstance(ended.ending, Indexed | Removed)
         ):
-            return self.end(replace(one.job, row=row), one.ending)
+            return self.end(replace(ended.job, row=row), ended.ending)
         # What another copy has given up goes to the dead letters with this message, too.
         again = 0 if row.is_given_up else None
-        return replace(one, conclusion=replace(OVERTAKEN, again_in_seconds=again))
+        return replace(ended, conclusion=replace(OVERTAKEN, again_in_seconds=again))
 
-    def _log(self, one: Ended) -> None:
-        row = one.row or one.job.row
+    def _log(self, ended: Ended) -> None:
+        row = ended.row or ended.job.row
         details: dict[str, object] = {"attempt": row.progress.attempts}
         count = self.tools.telemetry.count
-        if isinstance(one.ending, Failed):
-            failure = one.ending.failure
+        if isinstance(ended.ending, Failed):
+            failure = ended.ending.failure
             details |= {"failure": str(failure.kind), "reason": failure.message}
             self.failures[failure.kind, failure.message] += 1
             if failure.kind.spends_attempt:
                 count("TasksFailed")
-                count("RetriesFailed", int(one.job.row.progress.attempts > 0))
-        elif isinstance(one.ending, Indexed | Removed) and one.row is not None:
-            details |= self._count_success(one.job, one.row)
-        self.tools.telemetry.event(one.conclusion.event, **one.job.task.log_fields(), **details)
-        count(one.conclusion.metric)
-        if one.row is not None and is_announced(one.row):
+                count("RetriesFailed", int(ended.job.row.progress.attempts > 0))
+        elif isinstance(ended.ending, Indexed | Removed) and ended.row is not None:
+            details |= self._count_success(ended.job, ended.row)
+        self.tools.telemetry.event(ended.conclusion.event, **ended.job.task.log_fields(), **details)
+        count(ended.conclusion.metric)
+        if ended.row is not None and is_announced(ended.row):
             count("TasksEnded", target=self.tools.target.name)
 
     def _count_success(self, job: Job, row: LedgerRow) -> dict[str, object]:

@@ -145,12 +145,12 @@ class Receive:
         )
         try:
             for key, admission, row in closing:
-                one = by_key[key]
-                verdict = self._announced_again(admission.verdict, one.message, row)
-                self._log(verdict, one.task)
+                message, task = by_key[key].message, by_key[key].task
+                verdict = self._announced_again(admission.verdict, message, row)
+                self._log(verdict, task)
                 if verdict in WORKED and row is not None:
-                    admitted.jobs.append(Job(one.message, one.task, row))
-                elif (returned := self._returned(verdict, one.message, time)) is not None:
+                    admitted.jobs.append(Job(message, task, row))
+                elif (returned := self._returned(verdict, message, time)) is not None:
                     admitted.returned.append(returned)
         except UnreadableRowsError as error:
             admitted.returned.extend(self._unreadable(error, by_key))
@@ -197,5 +197,5 @@ class Receive:
             self.tools.telemetry.count("TasksSuperseded")
 
 
-def _age(one: Received) -> tuple[int, int]:
-    return one.task.version, one.message.sent_ms
+def _age(received: Received) -> tuple[int, int]:
+    return received.task.version, received.message.sent_ms

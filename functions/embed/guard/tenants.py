@@ -68,12 +68,12 @@ class Tenants:
 
     def settle(self, affordable: Affordable, tokens: Mapping[str, int]) -> None:
         """Count what was paid instead of the estimates; what a crash leaves stays counted."""
-        for one in affordable.reserved:
-            paid = sum(tokens.get(piece.hash, 0) for piece in one.pieces)
-            change = Cost(paid - _tokens(one.pieces))
+        for reserved in affordable.reserved:
+            paid = sum(tokens.get(piece.hash, 0) for piece in reserved.pieces)
+            change = Cost(paid - _tokens(reserved.pieces))
             if change != Cost():
                 try:
-                    self.control.settle(one.item, one.spent, change)
+                    self.control.settle(reserved.item, reserved.spent, change)
                 except FailureError as error:
                     self.telemetry.event(
                         "budget_not_settled", target=self.target.name, failure=str(error)
