@@ -16,7 +16,8 @@ from functions.core.batches import batches
 from functions.core.identity import DocumentId
 from functions.core.owing import Owed
 from functions.core.scan import ScannedItem
-from functions.core.verification import MEANINGS, Kind, Pair, Sighting, Sums
+from functions.core.verification import Kind, Pair, Sighting
+from ops.bucket_sums import Sums
 from ops.frame import SOURCE, TARGET, Noun
 from ops.output import FAILED, OK, Answer, UsageError, progress, say, table
 from ops.proposal import Proposal, carry_out
@@ -35,6 +36,14 @@ SHOWN_DIFFERENCES = 1000
 # So many are looked at again together: that bounds the memory, and how often it is waited.
 ROUND_SUSPECTS = 10_000
 REPAIRED_AT_ONCE = 1000
+MEANINGS = {
+    Kind.MISSING: "the item has no entry in the index",
+    Kind.STALE: "the index holds another text or other metadata",
+    Kind.ORPHANED: "can be found, and no item asks for it",
+    Kind.WITHOUT_VECTORS: "the entry has no vector, and no search by meaning finds it",
+    Kind.WRONG_MODEL: "the vectors are of another model",
+    Kind.WRONG_VERSION: "the index holds another version than the ledger says",
+}
 
 
 class DifferentDocument(Answer):

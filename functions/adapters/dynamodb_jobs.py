@@ -24,7 +24,7 @@ _PROOF = TypeAdapter(Proof)
 
 
 class DynamoDbJobs:
-    """Keeps jobs; those that have ended expire after some days."""
+    """Keeps jobs; those that have ended expire after some days, with their segments."""
 
     def __init__(self, client: "DynamoDBClient", table: str, *, kept_days: int) -> None:
         self._client = client
@@ -33,9 +33,9 @@ class DynamoDbJobs:
 
     def create(self, job: Job) -> None:
         for number in range(job.segments):
-            self._put(_segment_item(replace(Segment.first(job, number), revision=1)))
+            self._put(_segment_item(replace(Segment.first(job, number), revision=1)), {})
         # Last: a job that is listed has all its segments.
-        self._put(_job_item(job))
+        self._put(_job_item(job), {})
 
     def read(self, job: str) -> Job | None:
         items = list(self._get([_job_key(job)]))
@@ -60,8 +60,7 @@ class DynamoDbJobs:
 
     def save(self, segment: Segment, *, now_ms: int) -> Segment | None:
         saved = replace(segment, revision=segment.revision + 1, saved_ms=now_ms)
-        item = _segment_item(saved) | self._expires(now_ms)
-        return saved if self._put(item, over_revision=segment.revision) else None
+        return saved if self._put(_segment_item(saved), _at(segment.revision)) else None
 
     def set_state(
         self,
@@ -77,24 +76,24 @@ class DynamoDbJobs:
             return False
         ended_ms = now_ms if state.has_ended else None
         item = _job_item(replace(known, state=state, ended_ms=ended_ms, failure=failure))
-        item |= self._expires(now_ms) if state.has_ended else {}
+        expires_at = {"N": str(now_ms // 1000 + self._kept_seconds)}
+        expiry = {"expires_at": expires_at} if state.has_ended else {}
         condition = {
             "ConditionExpression": "#status = :before",
             "ExpressionAttributeNames": {"#status": "status"},
             "ExpressionAttributeValues": {":before": {"S": str(known.state)}},
         }
-        return self._put_if(item, condition)
-
-    def _expires(self, now_ms: int) -> dict[str, Any]:
-        return {"expires_at": {"N": str(now_ms // 1000 + self._kept_seconds)}}
+        if not self._put(item | expiry, condition):
+            return False
+        # Not before: of a job that goes on, a segment that is missing would count as done.
+        for segment in self.segments(known) if expiry else ():
+            self._put(_segment_item(segment) | expiry, _at(segment.revision))
+        return True
 
     def _get(self, keys: list[str]) -> Any:
         return batch_get(self._client, self._table, [{"row_key": {"S": key}} for key in keys])
 
-    def _put(self, item: dict[str, Any], *, over_revision: int | None = None) -> bool:
-        return self._put_if(item, {} if over_revision is None else _at(over_revision))
-
-    def _put_if(self, item: dict[str, Any], condition: dict[str, Any]) -> bool:
+    def _put(self, item: dict[str, Any], condition: dict[str, Any]) -> bool:
         return put_if(self._client, self._table, item, condition)
 
 

@@ -26,13 +26,13 @@ class DynamoDbSource:
     def read(
         self, source: SourceSettings, keys: Sequence[ItemKey]
     ) -> list[Mapping[str, Any] | Failure | None]:
-        # A key of other attributes would fail all the others.
-        fitting = [with_bytes(key) for key in keys if set(key) == set(source.key)]
-        found = self._found(source, {_name(source, key): key for key in fitting})
-        return [
-            found.get(_name(source, with_bytes(key))) if set(key) == set(source.key) else NO_KEY
-            for key in keys
-        ]
+        names = [_name_of_key(source, key) for key in keys]
+        # A key that this table cannot have would fail all the others.
+        fitting = {
+            name: with_bytes(key) for name, key in zip(names, keys, strict=True) if name is not None
+        }
+        found = self._found(source, fitting)
+        return [NO_KEY if name is None else found.get(name) for name in names]
 
     def _found(
         self, source: SourceSettings, keys: Mapping[Name, Mapping[str, Any]]
@@ -48,6 +48,14 @@ class DynamoDbSource:
             read = [self._found(source, {name: keys[name] for name in half}) for half in halves]
             return read[0] | read[1]
         return {_name(source, item): from_dynamodb(item) for item in items}
+
+
+def _name_of_key(source: SourceSettings, key: ItemKey) -> Name | None:
+    """Return the name of a key; None: it has other attributes, or is spelled as no such value."""
+    try:
+        return _name(source, with_bytes(key)) if set(key) == set(source.key) else None
+    except (ValueError, ArithmeticError):
+        return None
 
 
 def _name(source: SourceSettings, item: Mapping[str, Any]) -> Name:

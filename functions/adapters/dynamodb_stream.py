@@ -9,8 +9,6 @@ from functions.core.document import read_document, tenant_of
 from functions.core.identity import ItemKey, MalformedKeyError, document_id
 from functions.core.settings import SourceSettings
 
-KEY_TYPES = ("S", "N", "B")
-
 
 class UnknownTableError(LookupError):
     """A record comes from a table that no source is configured for."""
@@ -80,9 +78,8 @@ def _change(
 def _key(given: Mapping[str, Any]) -> ItemKey:
     for name, value in given.items():
         match value:
-            case {**typed} if len(typed) == 1 and next(iter(typed)) in KEY_TYPES:
-                if isinstance(next(iter(typed.values())), str):
-                    continue
+            case {"S": str()} | {"N": str()} | {"B": str()} if len(value) == 1:
+                continue
         raise MalformedKeyError(f"key attribute {name} is not a string, number or binary value")
     return given
 

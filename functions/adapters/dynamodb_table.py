@@ -21,7 +21,7 @@ class DynamoDbTable:
 
     def __init__(self, client: "DynamoDBClient") -> None:
         self._client = client
-        self._items = DynamoDbSource(client)
+        self._source = DynamoDbSource(client)
         self._described = cache(self._describe)
 
     def scan(
@@ -49,7 +49,7 @@ class DynamoDbTable:
         self, source: SourceSettings, documents: Sequence[DocumentId]
     ) -> dict[DocumentId, ScannedItem]:
         keys = [self.key_of(source, name) for name in documents]
-        found = zip(documents, keys, self._items.read(source, keys), strict=True)
+        found = zip(documents, keys, self._source.read(source, keys), strict=True)
         return {
             name: ScannedItem(name, key, item)
             for name, key, item in found

@@ -7,11 +7,11 @@ https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedd
 
 import json
 import sys
-import time
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
+from functions.adapters.clock import now_ms
 from functions.core.metrics import WHOLE, Kind, named
 from functions.core.names import METRICS_NAMESPACE
 
@@ -24,24 +24,23 @@ Dimensions = tuple[tuple[str, str], ...]
 Held = dict[Dimensions, dict[str, list[float]]]
 
 
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
 def _write_line(line: str) -> None:
     # In one piece, unlike print: processes of a function share a file on one machine.
     sys.stdout.write(f"{line}\n")
 
 
 class FunctionMetrics:
-    """The metrics of one function, held until the end of a run."""
+    """The metrics of one function, held until the end of a run.
+
+    Its handler sets the stage when it builds the step: importing reads no environment.
+    """
 
     def __init__(
         self,
         service: str,
         stage: str = "none",
         *,
-        now_ms: Callable[[], int] = _now_ms,
+        now_ms: Callable[[], int] = now_ms,
         write: Callable[[str], None] = _write_line,
     ) -> None:
         self.service = service
@@ -105,9 +104,9 @@ def _lines(held: Held) -> list[Held]:
     lines: list[Held] = []
     for dimensions, metrics in held.items():
         for line in lines:
-            known = dict(one for each in line for one in each)
-            is_same = all(known.get(key, value) == value for key, value in dimensions)
-            if is_same and not any(metrics.keys() & each.keys() for each in line.values()):
+            values = dict(pair for others in line for pair in others)
+            agrees = all(values.get(key, value) == value for key, value in dimensions)
+            if agrees and not any(metrics.keys() & others.keys() for others in line.values()):
                 line[dimensions] = metrics
                 break
         else:

@@ -28,11 +28,11 @@ class LambdaMappings:
             return self._client.get_event_source_mapping(UUID=mapping)["State"]
 
     def switch(self, mapping: str, *, enabled: bool) -> bool:
-        busy = self._client.exceptions
+        errors = self._client.exceptions
         with store_failures(f"switching event source mapping {mapping}"):
             try:
                 self._client.update_event_source_mapping(UUID=mapping, Enabled=enabled)
-            except (busy.ResourceInUseException, busy.ResourceConflictException):
+            except (errors.ResourceInUseException, errors.ResourceConflictException):
                 # AWS still applies the last change: the next minute will do.
                 return False
         return True

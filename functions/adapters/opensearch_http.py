@@ -77,8 +77,9 @@ class OpenSearchHttp:
         query: Mapping[str, str] | None = None,
     ) -> Any:
         """Send a request and return the answer's JSON; bytes go as they are."""
-        data = body if isinstance(body, bytes) else None if body is None else orjson.dumps(body)
-        kind = "application/x-ndjson" if isinstance(body, bytes) else "application/json"
+        is_bulk = isinstance(body, bytes)
+        data = body if is_bulk or body is None else orjson.dumps(body)
+        kind = "application/x-ndjson" if is_bulk else "application/json"
         url = f"{self._endpoint}/{path}" + (f"?{urlencode(query)}" if query else "")
         return self._send(AWSRequest(method, url, headers={"Content-Type": kind}, data=data))
 
@@ -100,7 +101,7 @@ class OpenSearchHttp:
         except orjson.JSONDecodeError:
             raise unavailable(f"it answered {answer.status_code} with no JSON") from None
         if answer.status_code >= 300:
-            raise _refused(answer.status_code, parsed)
+            raise _error_of(answer.status_code, parsed)
         return parsed
 
 
@@ -123,7 +124,7 @@ def segment(name: str) -> str:
     return quote(name, safe="")
 
 
-def _refused(status: int, answer: Any) -> OpenSearchError:
+def _error_of(status: int, answer: Any) -> OpenSearchError:
     body = answer if isinstance(answer, dict) else {}
     error = body.get("error")
     if isinstance(error, dict):

@@ -121,7 +121,8 @@ def not_reached(error: Exception, cause: BaseException | None) -> FailureError:
 
 def too_slow(cause: BaseException | None) -> FailureError:
     """Name a request whose answer came too late; `cause` is the error of the connection."""
-    message, is_refused = "the provider did not answer in time", isinstance(cause, NOT_CONNECTED)
+    message = "the provider did not answer in time"
+    is_refused = isinstance(cause, NOT_CONNECTED)
     return FailureError(Failure(FailureKind.TIMEOUT, message, is_refused=is_refused))
 
 

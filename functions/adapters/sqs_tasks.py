@@ -40,9 +40,9 @@ class SqsTasks:
             by_url.setdefault(url, []).append(task)
         return by_url.pop(None, []) + [
             task
-            for url, mine in by_url.items()
+            for url, tasks_of_queue in by_url.items()
             if url is not None
-            for batch in batches(mine, MAX_BATCH)
+            for batch in batches(tasks_of_queue, MAX_BATCH)
             for task in self._send(url, batch)
         ]
 
@@ -51,8 +51,8 @@ class SqsTasks:
         for message, seconds in messages:
             by_url.setdefault(self._url_by_name.get(message.queue), []).append((message, seconds))
         unchanged = [message for message, _ in by_url.pop(None, [])]
-        for url, mine in by_url.items():
-            for batch in batches(mine, MAX_BATCH):
+        for url, messages_of_queue in by_url.items():
+            for batch in batches(messages_of_queue, MAX_BATCH):
                 unchanged += self._hide(url or "", batch)
         return unchanged
 

@@ -57,11 +57,6 @@ def make_logger(service: str) -> Logger:
     return Logger(service=service, location=None)
 
 
-def make_metrics(service: str) -> FunctionMetrics:
-    """Make the metrics of a function; the stage is known when it is built."""
-    return FunctionMetrics(service)
-
-
 class PowertoolsTelemetry:
     """Writes to standard output, where CloudWatch picks both up."""
 

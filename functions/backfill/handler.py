@@ -8,14 +8,16 @@ from typing import Any
 import boto3
 
 from functions.adapters.aws_clients import CLIENT_CONFIG
+from functions.adapters.clock import now_ms
 from functions.adapters.dynamodb_jobs import DynamoDbJobs, DynamoDbProofs
 from functions.adapters.dynamodb_ledger import DynamoDbLedger
 from functions.adapters.dynamodb_table import DynamoDbTable
+from functions.adapters.emf import FunctionMetrics
 from functions.adapters.opensearch_http import OpenSearchHttp
 from functions.adapters.opensearch_reader import OpenSearchReader
 from functions.adapters.sqs_errands import SqsErrands
 from functions.adapters.sqs_tasks import SqsTasks
-from functions.adapters.telemetry import PowertoolsTelemetry, make_logger, make_metrics
+from functions.adapters.telemetry import PowertoolsTelemetry, make_logger
 from functions.backfill.build import Steps, build_backfill
 from functions.core.errand import MalformedErrandError, parse_errand
 from functions.core.ports import InvocationContext
@@ -25,7 +27,7 @@ from functions.core.settings import BackfillSettings
 CRASH_NOTICED_SECONDS = 10
 
 logger = make_logger("backfill")
-metrics = make_metrics("backfill")
+metrics = FunctionMetrics("backfill")
 
 
 @cache
@@ -57,7 +59,7 @@ def steps() -> Steps:
         proofs=DynamoDbProofs(dynamodb, known.ledger_table),
         errands=errands(),
         telemetry=PowertoolsTelemetry(logger, metrics),
-        clock=lambda: time.time_ns() // 1_000_000,
+        clock=now_ms,
         wait=time.sleep,
         sources=known.sources,
         targets=known.targets,

@@ -44,20 +44,22 @@ class Owe:
                 for key, row in waiting.items()
             }
 
-        settled: list[tuple[RowKey, OwePlan, LedgerRow | None]] = []
+        results: Counter[OweResult] = Counter()
+        sending: dict[RowKey, tuple[OwePlan, LedgerRow]] = {}
+        rows = readable_rows(self.ledger, wanted)
         # What newer code has written meanwhile, it has sent as well.
         with suppress(UnreadableRowsError):
-            rows = readable_rows(self.ledger, wanted)
-            settled.extend(swap_until_settled(self.ledger, rows, decide))
-        sending = {key: row for key, plan, row in settled if plan.sends and row is not None}
-        unsent = {task.row_key for task in self.queue.send([r.task for r in sending.values()])}
-        for key in unsent:
-            self.telemetry.event("task_not_sent", **sending[key].task.log_fields())
+            for key, plan, row in swap_until_settled(self.ledger, rows, decide):
+                results[plan.result] += 1
+                if plan.sends and row is not None:
+                    sending[key] = plan, row
+        tasks = [row.task for _, row in sending.values()]
+        unsent = [sending[task.row_key][1] for task in self.queue.send(tasks)]
+        for row in unsent:
+            self.telemetry.event("task_not_sent", **row.task.log_fields())
             self.telemetry.count("TasksNotSent")
         # What lost against another writer has been received, or is a newer version's.
-        late = [leave_to_sweep(sending[key], now_ms=self.clock()) for key in unsent]
-        self.ledger.write(late)
-        for _, plan, row in settled:
-            if row is not None and plan.sends:
-                self.telemetry.event(str(plan.result), **row.task.log_fields())
-        return Counter(plan.result for _, plan, _ in settled)
+        self.ledger.write([leave_to_sweep(row, now_ms=self.clock()) for row in unsent])
+        for plan, row in sending.values():
+            self.telemetry.event(str(plan.result), **row.task.log_fields())
+        return results

@@ -16,6 +16,9 @@ from functions.core.verification import buckets_of_slice
 PAGE_ITEMS = 500
 # What is left then is for the second look, and for the repair.
 FINISH_SECONDS = SETTLE_SECONDS + 15.0
+# So many are looked at again, and sent again, in that time; the next run goes on. Of an index that
+# is empty all documents are suspects.
+MOST_SUSPECTS = 5000
 # Of a lost index all documents have drifted: the log names some, the metric counts all.
 LOGGED_DOCUMENTS = 100
 
@@ -49,6 +52,8 @@ class Prove:
         while proof.number == before.number and seconds_left() > FINISH_SECONDS:
             proof, found = self._page(compare, proof)
             suspects += found
+            if len(suspects) >= MOST_SUSPECTS:
+                break
         drifted = list(compare.confirmed(suspects))
         self._report(compare, drifted)
         if self.repairs and drifted:
@@ -83,12 +88,12 @@ class Prove:
 
     def _report(self, compare: Compare, drifted: list[Difference]) -> None:
         pair = compare.pair
-        for one in drifted[:LOGGED_DOCUMENTS]:
+        for difference in drifted[:LOGGED_DOCUMENTS]:
             self.telemetry.event(
                 "document_drifted",
                 target=pair.target.name,
                 source=pair.source.name,
-                document_id=one.document_id,
-                difference=str(one.kind),
+                document_id=difference.document_id,
+                difference=str(difference.kind),
             )
         self.telemetry.count("Drifted", len(drifted))

@@ -8,13 +8,13 @@ from functions.core.owing import Owed, OweResult, owing_lane
 from functions.core.verification import Kind, Pair
 
 
-def owed_for(one: Difference, pair: Pair) -> Owed:
+def owed_for(difference: Difference, pair: Pair) -> Owed:
     """Return what is owed for a difference, above the version that the index holds."""
     return Owed(
-        document_id=one.document_id,
-        key=one.key,
-        lane=owing_lane(pair.source, is_gone=one.kind is Kind.ORPHANED),
-        above_version=one.seen.entry.version if one.seen.entry else 0,
+        document_id=difference.document_id,
+        key=difference.key,
+        lane=owing_lane(pair.source, is_gone=difference.kind is Kind.ORPHANED),
+        above_version=difference.seen.entry.version if difference.seen.entry else 0,
     )
 
 

@@ -2,22 +2,23 @@
 
 import os
 import random
-import time
 from functools import cache
 from typing import Any
 
 import boto3
 
 from functions.adapters.aws_clients import CLIENT_CONFIG
+from functions.adapters.clock import now_ms
 from functions.adapters.dynamodb_control import DynamoDbControl
+from functions.adapters.emf import FunctionMetrics
 from functions.adapters.lambda_mappings import PROBE_CONFIG, LambdaMappings, LambdaProber
-from functions.adapters.telemetry import PowertoolsTelemetry, make_logger, make_metrics
+from functions.adapters.telemetry import PowertoolsTelemetry, make_logger
 from functions.breaker.process import Reconcile
 from functions.core.ports import InvocationContext
 from functions.core.settings import BreakerFunctionSettings
 
 logger = make_logger("breaker")
-metrics = make_metrics("breaker")
+metrics = FunctionMetrics("breaker")
 
 
 @cache
@@ -32,7 +33,7 @@ def breaker() -> Reconcile:
         mappings=LambdaMappings(session.client("lambda", config=CLIENT_CONFIG)),
         prober=LambdaProber(session.client("lambda", config=PROBE_CONFIG)),
         telemetry=PowertoolsTelemetry(logger, metrics),
-        clock=lambda: time.time_ns() // 1_000_000,
+        clock=now_ms,
         jitter=random.random,
         targets=settings.targets,
     )

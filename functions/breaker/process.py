@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from functions.breaker.reconcile import steps, switch, wanted
 from functions.core.breaker import Breaker, Timing, advanced, log_transition, needs_probe, probed
-from functions.core.control import Control
+from functions.core.control import Control, log_unreadable
 from functions.core.failure import FailureError, Part
 from functions.core.ports import Clock, ControlStore, Mappings, Prober, Telemetry
 from functions.core.settings import BreakerTarget
@@ -43,8 +43,7 @@ class Reconcile:
         try:
             control = self.control.read(target.name)
         except FailureError as error:
-            self.telemetry.count("ControlUnreadable")
-            self.telemetry.event("control_unreadable", target=target.name, failure=str(error))
+            log_unreadable(self.telemetry, target.name, error)
             return None
         with self._logged(target):
             control = self._advance(target, control)

@@ -35,20 +35,21 @@ def close_rows(
 
     try:
         for key, decided, row in swap_until_settled(ledger, rows, announce):
-            is_false = decided.row is None and row is not None and key in announced
-            is_known = not is_false or row is None or announce_standing(ledger, announcements, row)
-            announced.pop(key, None)
-            yield key, decided if is_known else refused(decided), row
+            # Announced by a decision that lost its write; the last decision was to write nothing.
+            is_false = announced.pop(key, None) is not None and decided.row is None
+            if is_false and row is not None and not announce_standing(ledger, announcements, row):
+                decided = refused(decided)
+            yield key, decided, row
     except FailureError:
         _correct(ledger, announcements, announced)
         raise
 
 
 def announce_standing(ledger: Ledger, announcements: Announcements, row: LedgerRow) -> bool:
-    """Announce a row after a false event; return False if its own event was not sent.
+    """Announce a row as it stands, after a false event; return False if its event was not sent.
 
-    Then it is written as it is: a writer that announced its end before the false event, and has
-    not written yet, has to decide, and to announce, again.
+    It is then written unchanged, which raises its revision: a writer that announced its end before
+    the false event, and has not written yet, has to decide, and to announce, again.
     """
     try:
         return not _announce(ledger, announcements, [row])

@@ -1,10 +1,14 @@
 """The control item: what all workers of a target share: breakers, cooldown, budget, its index."""
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from functions.core.breaker import Breaker
 from functions.core.budget import NOT_RAISED, NOTHING_SPENT, Raised, Spent
-from functions.core.failure import Part
+from functions.core.failure import FailureError, Part
+
+if TYPE_CHECKING:
+    from functions.core.ports import Telemetry
 
 # Where a throttled answer does not say how long to wait, and as the least where it does: a
 # provider that keeps saying "one second" is asked less and less often all the same.
@@ -51,6 +55,12 @@ def cooldown_seconds(throttles: int, asked_seconds: float | None) -> float:
     """Return how long all workers wait after so many throttles in a row, this one not counted."""
     least = COOLDOWN_SECONDS[min(throttles, len(COOLDOWN_SECONDS) - 1)]
     return min(max(least, asked_seconds or 0.0), LONGEST_COOLDOWN_SECONDS)
+
+
+def log_unreadable(telemetry: "Telemetry", target: str, error: FailureError) -> None:
+    """Log and count that the item could not be read or written."""
+    telemetry.count("ControlUnreadable")
+    telemetry.event("control_unreadable", target=target, failure=str(error))
 
 
 def lost_index(alias: str, *, known: str, found: str | None) -> str | None:

@@ -77,7 +77,11 @@ def content_hash(content: Document | Unusable, target: TargetSettings) -> str:
         if isinstance(content, Document)
         else [content.reason, content.invalid, content.type]
     )
-    return _hash([HASH_SCHEME, shown, *_model(target)])
+    # The index too: a document that is unchanged in one is missing in another.
+    made_by = [target.index, target.model, target.dimensions]
+    asking = [target.document_prefix, target.document_extra_body]
+    chunking = [target.chunk_tokens, target.max_bytes_per_token, target.max_chunks]
+    return _hash([HASH_SCHEME, shown, *made_by, *asking, *chunking])
 
 
 def chunk_hash(text: str, target: TargetSettings) -> str:
@@ -86,13 +90,6 @@ def chunk_hash(text: str, target: TargetSettings) -> str:
     The text is what is embedded, prefixes included.
     """
     return _hash([text, target.model, target.dimensions, target.document_extra_body])
-
-
-def _model(target: TargetSettings) -> list[object]:
-    # The index too: a document that is unchanged in one is missing in another.
-    asking = [target.document_prefix, target.document_extra_body]
-    chunking = [target.chunk_tokens, target.max_bytes_per_token, target.max_chunks]
-    return [target.index, target.model, target.dimensions, *asking, *chunking]
 
 
 def _hash(parts: list[object]) -> str:

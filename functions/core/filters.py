@@ -112,10 +112,9 @@ def _read(text: str, known: Mapping[str, MetadataType]) -> tuple[str, Test]:
 
 def _typed(field: str, kind: MetadataType, text: str) -> Value:
     try:
-        value = _converted(kind, text)
+        return _converted(kind, text)
     except ValueError:
         raise FilterError(f"{field} is {_EXAMPLES[kind]}, not {text!r}") from None
-    return value
 
 
 def _converted(kind: MetadataType, text: str) -> Value:
@@ -131,7 +130,9 @@ def _converted(kind: MetadataType, text: str) -> Value:
                 raise ValueError
             return real
         case "boolean":
-            return {"true": True, "false": False}[text] if text in ("true", "false") else int("")
+            if text not in ("true", "false"):
+                raise ValueError
+            return text == "true"
         case _:
             return text
 

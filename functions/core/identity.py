@@ -66,8 +66,13 @@ def version_bits(version: int) -> int:
 
 
 def item_key(document: DocumentId, types: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Spell the key of a document again, the opposite of `document_id`; types by attribute."""
-    values = [str(document)] if len(types) == 1 else map(_unescape, document.split("|"))
+    """Spell the key of a document again, the opposite of `document_id`; types by attribute.
+
+    Empty where its id is that of a key with fewer or more attributes.
+    """
+    values = [str(document)] if len(types) == 1 else [*map(_unescape, document.split("|"))]
+    if len(values) != len(types):
+        return {}
     return {name: {kind: value} for (name, kind), value in zip(types.items(), values, strict=True)}
 
 

@@ -104,10 +104,9 @@ def lane_for(priority: str) -> Lane | None:
     return next((lane for lane in PRIORITIES if lane == wanted), None)
 
 
-def faster(one: Lane, other: Lane) -> Lane:
+def faster(wanted: Lane, other: Lane) -> Lane:
     """Return the lane that is served first; a lane outside the priorities gives way."""
-    known = [lane for lane in PRIORITIES if lane in (one, other)]
-    return known[0] if known else one
+    return next((lane for lane in PRIORITIES if lane in (wanted, other)), wanted)
 
 
 def queue_name(lane: Lane, source: str) -> str:

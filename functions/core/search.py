@@ -19,7 +19,7 @@ MOST_RESULTS = 200
 
 Mode = Literal["hybrid", "knn", "text"]
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=8000)]
-Condition_ = Annotated[str, StringConstraints(max_length=1000)]
+ConditionText = Annotated[str, StringConstraints(max_length=1000)]
 
 
 class SearchRequest(Frozen):
@@ -30,8 +30,8 @@ class SearchRequest(Frozen):
     query: Words
     target: str | None = None  # needed where a stage has several
     sources: tuple[str, ...] = Field((), max_length=20)  # none: all
-    filters: tuple[Condition_, ...] = Field((), max_length=50)
-    without: tuple[Condition_, ...] = Field((), max_length=50, alias="not")
+    filters: tuple[ConditionText, ...] = Field((), max_length=50)
+    without: tuple[ConditionText, ...] = Field((), max_length=50, alias="not")
     mode: Mode = "hybrid"
     weight: float = Field(0.5, ge=0, le=1)  # of meaning in hybrid; the rest is that of the words
     min_score: float | None = Field(None, allow_inf_nan=False)

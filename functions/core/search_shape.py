@@ -140,7 +140,7 @@ def _passage(inner: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _numbers(question: Question) -> list[float]:
-    return [float(number) for number in (() if question.vector is None else question.vector)]
+    return [] if question.vector is None else [float(number) for number in question.vector]
 
 
 def _nearest(question: Question) -> dict[str, Any]:

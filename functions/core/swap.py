@@ -24,12 +24,12 @@ Rows = Mapping[RowKey, LedgerRow | None]
 def readable_rows(ledger: Ledger, keys: Iterable[RowKey]) -> dict[RowKey, LedgerRow | None]:
     """Return keys with their rows; those whose rows newer code wrote are left to that code."""
     wanted = list(keys)
-    newer: Collection[RowKey] = ()
+    unreadable: Collection[RowKey] = ()
     try:
         rows = ledger.read(wanted)
     except UnreadableRowsError as error:
-        rows, newer = error.rows, error.keys
-    return {key: rows.get(key) for key in wanted if key not in newer}
+        rows, unreadable = error.rows, error.keys
+    return {key: rows.get(key) for key in wanted if key not in unreadable}
 
 
 def swap_until_settled(

@@ -1,6 +1,5 @@
 """What a document's entry should be, and how it differs. Pure; the ledger is only a witness."""
 
-from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,8 +7,8 @@ from typing import Any
 
 from functions.core.document import Document, content_hash, read_document
 from functions.core.entry import StoredEntry
-from functions.core.entry_shape import NO_BUCKET, BucketSum
-from functions.core.identity import BUCKETS, DocumentId, bucket_of, check_of, entry_id, version_bits
+from functions.core.entry_shape import NO_BUCKET
+from functions.core.identity import BUCKETS, DocumentId
 from functions.core.ledger_row import LedgerRow
 from functions.core.settings import SourceSettings, TargetSettings
 
@@ -23,16 +22,6 @@ class Kind(StrEnum):
     WITHOUT_VECTORS = "without vectors"
     WRONG_MODEL = "wrong model"
     WRONG_VERSION = "wrong version"
-
-
-MEANINGS = {
-    Kind.MISSING: "the item has no entry in the index",
-    Kind.STALE: "the index holds another text or other metadata",
-    Kind.ORPHANED: "can be found, and no item asks for it",
-    Kind.WITHOUT_VECTORS: "the entry has no vector, and no search by meaning finds it",
-    Kind.WRONG_MODEL: "the vectors are of another model",
-    Kind.WRONG_VERSION: "the index holds another version than the ledger says",
-}
 
 
 @dataclass(frozen=True)
@@ -92,49 +81,6 @@ def difference(seen: Sighting, pair: Pair) -> Kind | None:
 def is_known(row: LedgerRow | None) -> bool:
     """Tell whether the ledger says why an entry is not there yet: on its way, or failed."""
     return row is not None and (row.status.is_open or row.status.is_failed)
-
-
-class Sums:
-    """Number, checks and versions of a table's documents by bucket: as large for any table."""
-
-    def __init__(self) -> None:
-        self._counts = array("q", [0]) * BUCKETS
-        self._checks = array("Q", [0]) * BUCKETS
-        self._versions = array("Q", [0]) * BUCKETS
-        # Buckets with a document whose version the ledger does not say: its row has expired.
-        self._unsaid = bytearray(BUCKETS)
-
-    def add(self, seen: Sighting, pair: Pair) -> None:
-        """Count a document by its item and its row, if it asks for an entry."""
-        wanted = seen.wanted_hash(pair)
-        if wanted is None:
-            return
-        name = entry_id(pair.source.name, seen.document_id)
-        bucket = bucket_of(name)
-        self._counts[bucket] += 1
-        self._checks[bucket] += check_of(name, wanted)
-        if seen.row is not None and seen.row.status.is_searchable:
-            self._versions[bucket] += version_bits(seen.row.task.version)
-        else:
-            self._unsaid[bucket] = True
-
-    @property
-    def documents(self) -> int:
-        return sum(self._counts)
-
-    def unequal(self, index: Mapping[int, BucketSum]) -> set[int]:
-        """Return the buckets in which the index holds something else."""
-        foreign = {bucket for bucket, found in index.items() if bucket not in range(BUCKETS)}
-        return foreign | {
-            bucket
-            for bucket in range(BUCKETS)
-            if not self._equals(bucket, index.get(bucket, BucketSum()))
-        }
-
-    def _equals(self, bucket: int, found: BucketSum) -> bool:
-        mine = (self._counts[bucket], self._checks[bucket], 0)
-        same_versions = self._unsaid[bucket] or self._versions[bucket] == found.versions
-        return bool(same_versions) and mine == (found.count, found.check, found.without_vectors)
 
 
 def buckets_of_slice(number: int, slices: int) -> list[int]:

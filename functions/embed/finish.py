@@ -3,19 +3,17 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from functions.core.announcement import is_announced
 from functions.core.closing import close_rows
 from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.identity import RowKey
 from functions.core.ledger_row import LedgerRow, Quarantine
+from functions.core.swap import Rows
 from functions.core.transitions import adopt
 from functions.embed.ending import Conclusion, Ending, Failed, Indexed, Removed, Rules, conclude
 from functions.embed.job import Job, Returned
 from functions.embed.tools import Tools
-
-if TYPE_CHECKING:
-    from functions.core.swap import Rows
 
 # Another run, of a newer version or of a copy, has closed the row meanwhile.
 OVERTAKEN = Conclusion("task_superseded", "TasksSuperseded")
@@ -55,31 +53,35 @@ class Finish:
 
     def end(self, job: Job, ending: Ending) -> Ended:
         """Decide what follows from an ending."""
-        target, jitter = self.tools.target, self.tools.jitter()
+        target = self.tools.target
         rules = Rules(
-            target.retry,
-            target.model,
-            self.completed_row_days,
-            self.index_uuid(),
-            self.is_failing(),
-            jitter,
+            retry=target.retry,
+            model=target.model,
+            completed_row_days=self.completed_row_days,
+            index_uuid=self.index_uuid(),
+            is_failing=self.is_failing(),
+            jitter=self.tools.jitter(),
         )
         return Ended(job, ending, conclude(job.row, ending, rules, now_ms=self.tools.clock()))
 
     def close(self, ended: Sequence[Ended]) -> list[Returned]:
         """Write how each job ended; return the messages that go back."""
-        waiting = {one.job.key: one for one in ended}
-        by_key = dict(waiting)
-        rows: Rows = {key: one.job.row for key, one in waiting.items()}
+        by_key = {one.job.key: one for one in ended}
+        waiting = {key: one.job for key, one in by_key.items()}
+
+        def decide(rows: Rows) -> dict[RowKey, Ended]:
+            return {key: self._decide(by_key[key], row) for key, row in rows.items()}
+
+        closing = close_rows(
+            self.tools.ledger,
+            self.tools.announcements,
+            {key: job.row for key, job in waiting.items()},
+            decide,
+            refused=self._not_announced,
+        )
         returned: list[Returned] = []
         try:
-            for key, one, _ in close_rows(
-                self.tools.ledger,
-                self.tools.announcements,
-                rows,
-                lambda rows: {name: self._decide(by_key[name], row) for name, row in rows.items()},
-                refused=self._not_announced,
-            ):
+            for key, one, _ in closing:
                 del waiting[key]
                 self._log(one)
                 if one.conclusion.again_in_seconds is not None:
@@ -89,16 +91,16 @@ class Finish:
             # The tasks come again, and find their entries in the index.
             returned += [
                 Returned.later(job.message, jitter=self.tools.jitter())
-                for job in self._not_sent_anew([one.job for one in waiting.values()])
+                for job in self._not_sent_anew(list(waiting.values()))
             ]
         return returned
 
-    def _not_announced(self, one: Ended) -> Ended:
+    def _not_announced(self, ended: Ended) -> Ended:
         """Let a task come again: it is not closed, or not over, before an event was sent."""
-        if one.row is not None:
-            return self.end(one.job, Failed(EVENT_REFUSED))
-        later = Returned.later(one.job.message, jitter=self.tools.jitter())
-        return replace(one, conclusion=replace(OVERTAKEN, again_in_seconds=later.seconds))
+        if ended.row is not None:
+            return self.end(ended.job, Failed(EVENT_REFUSED))
+        later = Returned.later(ended.job.message, jitter=self.tools.jitter())
+        return replace(ended, conclusion=replace(OVERTAKEN, again_in_seconds=later.seconds))
 
     def _not_sent_anew(self, jobs: Sequence[Job]) -> list[Job]:
         """Send anew what was worked alone; return the other jobs.
@@ -128,38 +130,38 @@ class Finish:
             )
         self.failures.clear()
 
-    def _decide(self, one: Ended, row: LedgerRow | None) -> Ended:
-        if row is one.job.row:
-            return one
-        if row is None or row.task.version > one.job.task.version:
-            return replace(one, conclusion=OVERTAKEN)
-        if row.task.version < one.job.task.version:
-            row = adopt(row, one.job.task)
+    def _decide(self, ended: Ended, row: LedgerRow | None) -> Ended:
+        if row is ended.job.row:
+            return ended
+        if row is None or row.task.version > ended.job.task.version:
+            return replace(ended, conclusion=OVERTAKEN)
+        if row.task.version < ended.job.task.version:
+            row = adopt(row, ended.job.task)
         # Another copy of the task may have failed; what is in the index is in the index.
         if row.status.is_open or (
-            row.status.is_failed and isinstance(one.ending, Indexed | Removed)
+            row.status.is_failed and isinstance(ended.ending, Indexed | Removed)
         ):
-            return self.end(replace(one.job, row=row), one.ending)
+            return self.end(replace(ended.job, row=row), ended.ending)
         # What another copy has given up goes to the dead letters with this message, too.
         again = 0 if row.is_given_up else None
-        return replace(one, conclusion=replace(OVERTAKEN, again_in_seconds=again))
+        return replace(ended, conclusion=replace(OVERTAKEN, again_in_seconds=again))
 
-    def _log(self, one: Ended) -> None:
-        row = one.row or one.job.row
+    def _log(self, ended: Ended) -> None:
+        row = ended.row or ended.job.row
         details: dict[str, object] = {"attempt": row.progress.attempts}
         count = self.tools.telemetry.count
-        if isinstance(one.ending, Failed):
-            failure = one.ending.failure
+        if isinstance(ended.ending, Failed):
+            failure = ended.ending.failure
             details |= {"failure": str(failure.kind), "reason": failure.message}
             self.failures[failure.kind, failure.message] += 1
             if failure.kind.spends_attempt:
                 count("TasksFailed")
-                count("RetriesFailed", int(one.job.row.progress.attempts > 0))
-        elif isinstance(one.ending, Indexed | Removed) and one.row is not None:
-            details |= self._count_success(one.job, one.row)
-        self.tools.telemetry.event(one.conclusion.event, **one.job.task.log_fields(), **details)
-        count(one.conclusion.metric)
-        if one.row is not None and is_announced(one.row):
+                count("RetriesFailed", int(ended.job.row.progress.attempts > 0))
+        elif isinstance(ended.ending, Indexed | Removed) and ended.row is not None:
+            details |= self._count_success(ended.job, ended.row)
+        self.tools.telemetry.event(ended.conclusion.event, **ended.job.task.log_fields(), **details)
+        count(ended.conclusion.metric)
+        if ended.row is not None and is_announced(ended.row):
             count("TasksEnded", target=self.tools.target.name)
 
     def _count_success(self, job: Job, row: LedgerRow) -> dict[str, object]:

@@ -9,9 +9,11 @@ from typing import Any
 import boto3
 
 from functions.adapters.aws_clients import CLIENT_CONFIG, ONCE_CONFIG
+from functions.adapters.clock import now_ms
 from functions.adapters.dynamodb_control import DynamoDbControl
 from functions.adapters.dynamodb_ledger import DynamoDbLedger
 from functions.adapters.dynamodb_source import DynamoDbSource
+from functions.adapters.emf import FunctionMetrics
 from functions.adapters.eventbridge_announcer import EventBridgeAnnouncer
 from functions.adapters.opensearch_http import OpenSearchHttp
 from functions.adapters.opensearch_index import OpenSearchIndex
@@ -19,14 +21,14 @@ from functions.adapters.providers import make_embedder
 from functions.adapters.s3_stash import S3Stash
 from functions.adapters.secret import ApiKey
 from functions.adapters.sqs_tasks import SqsTasks, parse_messages
-from functions.adapters.telemetry import PowertoolsTelemetry, make_logger, make_metrics
+from functions.adapters.telemetry import PowertoolsTelemetry, make_logger
 from functions.core.ports import InvocationContext
 from functions.core.settings import EmbedSettings
 from functions.embed.build import build_embed
 from functions.embed.process import Embed
 
 logger = make_logger("embed")
-metrics = make_metrics("embed")
+metrics = FunctionMetrics("embed")
 
 
 @cache
@@ -54,7 +56,7 @@ def embed() -> Embed:
         control=DynamoDbControl(dynamodb, settings.ledger_table, once=once),
         announcer=EventBridgeAnnouncer(events, settings.event_bus),
         telemetry=PowertoolsTelemetry(logger, metrics),
-        clock=lambda: time.time_ns() // 1_000_000,
+        clock=now_ms,
         wait=time.sleep,
         jitter=random.random,
         sources=settings.sources,

@@ -69,10 +69,10 @@ def pack(pieces: Sequence[Piece], *, max_tokens: int, max_inputs: int) -> list[l
         else:
             shared.append(piece)
     requests = list(_fill(shared, max_tokens, max_inputs))
-    for mine in sorted(own.values(), key=lambda mine: (*_risk(mine[0]), sizes[mine[0].document])):
-        part_tokens = -(-sizes[mine[0].document] // mine[0].past.parts)
+    for document in sorted(own, key=lambda document: (*_risk(own[document][0]), sizes[document])):
+        part_tokens = -(-sizes[document] // own[document][0].past.parts)
         most = min(max_tokens, part_tokens, OWN_REQUEST_TOKENS)
-        requests += _fill(mine, most, max_inputs)
+        requests += _fill(own[document], most, max_inputs)
     return requests
 
 

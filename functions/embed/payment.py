@@ -11,7 +11,7 @@ from functions.core.ports import Embedder, Stash, Telemetry, VectorIndex
 from functions.core.settings import TargetSettings
 from functions.embed.chunking import count_tokens, starts
 from functions.embed.ending import Failed, Untouched
-from functions.embed.guard.tenants import Admitted, Tenants
+from functions.embed.guard.tenants import Affordable, Tenants
 from functions.embed.job import Prepared
 from functions.embed.packing import Past, Piece
 from functions.embed.run_time import RunTime
@@ -82,34 +82,33 @@ class Payment:
     ) -> tuple[list[Paid], dict[RowKey, Unpaid]]:
         """Return the documents with all the vectors that they can have, and the others."""
         known = self._known(load)
-        admitted = self.tenants.admit(self._missing(load, known))
+        affordable = self.tenants.admit(self._missing(load, known))
         limit = self.embedder.limits.tokens_per_request
         buying = Buying(
             # An account may allow less than its provider does.
             max_tokens=min(self.target.tokens_per_request or limit, limit),
             is_failing=self.is_failing(),
         )
-        bought = vectorize(admitted.pieces, self.embedder, buying, time)
-        self.tenants.settle(admitted, bought.tokens)
-        bought = replace(bought, failed={**admitted.refused, **bought.failed})
+        bought = vectorize(affordable.pieces, self.embedder, buying, time)
+        self.tenants.settle(affordable, bought.tokens)
+        bought = replace(bought, failed={**affordable.refused, **bought.failed})
         if bought.cause is not None and bought.cause.kind is FailureKind.CONFIGURATION:
             self.misconfigured(bought.cause)
         self.excuse(bought.judged)
-        self._report(load, admitted, bought)
+        self._report(load, affordable, bought)
         paid: list[Paid] = []
         unpaid: dict[RowKey, Unpaid] = {}
         for prepared in load:
             vectors = {**known[prepared.job.key], **bought.paid}
             tokens = sum(bought.tokens.get(digest, 0) for digest in set(prepared.hashes))
-            part = Paid(prepared, _mine(prepared, vectors), tokens, self.target.model)
-            ending = _unfinished(prepared, part, bought)
+            has_now = Paid(prepared, _vectors_of(prepared, vectors), tokens, self.target.model)
+            ending = _unfinished(has_now, bought)
             if ending is not None:
-                stashed = self.keep(prepared, bought.paid)
-                unpaid[prepared.job.key] = Unpaid(
-                    replace(ending, stashed=stashed), part if part.vectors else None
-                )
+                ending = replace(ending, stashed=self.keep(prepared, bought.paid))
+                indexable_part = has_now if has_now.vectors else None
+                unpaid[prepared.job.key] = Unpaid(ending, indexable_part)
                 continue
-            paid.append(part)
+            paid.append(has_now)
             if prepared.job.row.stashed and tokens:
                 # A run with it has failed or crashed before, and this one may too.
                 self.keep(prepared, vectors)
@@ -121,27 +120,27 @@ class Payment:
             self.telemetry.event("replaced_index_missing", documents=len(self.paid_again))
         self.paid_again.clear()
 
-    def _report(self, load: Sequence[Prepared], admitted: Admitted, bought: Vectors) -> None:
+    def _report(self, load: Sequence[Prepared], affordable: Affordable, bought: Vectors) -> None:
         for error in bought.unexpected:
             self.telemetry.unexpected(error)
         self.telemetry.count("ProviderRequests", bought.requests)
         # A run has the messages of one lane.
-        whose = {"lane": str(load[0].job.task.lane), "model": self.target.model}
+        dimensions = {"lane": str(load[0].job.task.lane), "model": self.target.model}
         tokens = sum(bought.tokens.values())
-        self.telemetry.count("TokensPaid", tokens, **whose)
+        self.telemetry.count("TokensPaid", tokens, **dimensions)
         if price := self.target.usd_per_million_tokens:
-            self.telemetry.count("DollarsPaid", tokens * price / 1_000_000, **whose)
+            self.telemetry.count("DollarsPaid", tokens * price / 1_000_000, **dimensions)
         self.telemetry.count("ChunksPaid", len(bought.paid))
-        missing = len(admitted.pieces) + len(admitted.refused)
+        missing = len(affordable.pieces) + len(affordable.refused)
         self.telemetry.count("ChunksReused", sum(len(p.hashes) for p in load) - missing)
 
     def keep(self, prepared: Prepared, vectors: Mapping[str, Vector]) -> bool:
         """Stash what was paid for a document that did not make it into the index."""
-        mine = _mine(prepared, vectors)
-        if not mine:
+        kept = _vectors_of(prepared, vectors)
+        if not kept:
             return False
         try:
-            self.stash.write(prepared.job.key, mine)
+            self.stash.write(prepared.job.key, kept)
         except FailureError as error:
             # The stash only saves money: without it the document is paid again.
             self.telemetry.event("stash_failed", failure=str(error), row_key=prepared.job.key)
@@ -192,30 +191,20 @@ class Payment:
         self, load: Sequence[Prepared], known: Mapping[RowKey, Mapping[str, Vector]]
     ) -> dict[str, list[Piece]]:
         """List the chunks of each tenant that have no vector, however many documents share one."""
-        texts: dict[str, dict[str, tuple[str, int]]] = {}
-        shared: set[tuple[str, str]] = set()
+        pieces: dict[str, dict[str, Piece]] = {}  # by tenant and hash
         for number, prepared in enumerate(load):
-            tenant = prepared.document.tenant
-            mine = texts.setdefault(tenant, {})
+            of_tenant = pieces.setdefault(prepared.document.tenant, {})
+            past = _past(prepared.job.row)
             for text, digest in zip(prepared.inputs, prepared.hashes, strict=True):
                 if digest in known[prepared.job.key]:
                     continue
-                if mine.setdefault(digest, (text, number))[1] != number:
-                    shared.add((tenant, digest))
-        return {
-            tenant: [
-                Piece(
-                    digest,
-                    text,
-                    count_tokens(text, most=self.target.chunk_tokens),
-                    number,
-                    _past(load[number].job.row),
-                    (tenant, digest) in shared,
-                )
-                for digest, (text, number) in mine.items()
-            ]
-            for tenant, mine in texts.items()
-        }
+                piece = of_tenant.get(digest)
+                if piece is None:
+                    tokens = count_tokens(text, most=self.target.chunk_tokens)
+                    of_tenant[digest] = Piece(digest, text, tokens, number, past)
+                elif piece.document != number:
+                    of_tenant[digest] = replace(piece, is_shared=True)
+        return {tenant: list(of_tenant.values()) for tenant, of_tenant in pieces.items()}
 
 
 def _stored(index: VectorIndex, load: Sequence[Prepared]) -> dict[EntryId, StoredEntry]:
@@ -235,19 +224,21 @@ def _past(row: LedgerRow) -> Past:
     )
 
 
-def _mine(prepared: Prepared, vectors: Mapping[str, Vector]) -> dict[str, Vector]:
+def _vectors_of(prepared: Prepared, vectors: Mapping[str, Vector]) -> dict[str, Vector]:
+    """Keep of the vectors those of a document's own chunks."""
     return {digest: vectors[digest] for digest in prepared.hashes if digest in vectors}
 
 
-def _unfinished(prepared: Prepared, part: Paid, bought: Vectors) -> Failed | Untouched | None:
+def _unfinished(has_now: Paid, bought: Vectors) -> Failed | Untouched | None:
     """Return why a document cannot be indexed now; None if it has all the vectors it can have."""
-    missing = [digest for digest in prepared.hashes if digest not in part.vectors]
+    prepared = has_now.prepared
+    missing = [digest for digest in prepared.hashes if digest not in has_now.vectors]
     failures = [bought.failed[digest] for digest in missing if digest in bought.failed]
     passing = [failure for failure in failures if not failure.kind.is_permanent]
     if passing:
         return Failed(passing[0], prepared.content_hash)
     if len(failures) < len(missing):
         return Untouched()
-    if failures and not part.vectors:
+    if failures and not has_now.vectors:
         return Failed(failures[0], prepared.content_hash)
     return None

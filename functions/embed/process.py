@@ -1,4 +1,9 @@
-"""Messages -> index. A message is acknowledged only after its entry and its row are durable."""
+"""Messages -> index. A message is acknowledged only after its entry and its row are durable.
+
+A batch is worked in rounds, whose rows and items are read together; the documents of a round in
+loads, which memory bounds; a load is paid in requests to the provider, and written in parcels, each
+one bulk request to the index.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -68,14 +73,15 @@ class Embed:
         self.payment.report()
         self.finish.report()
         # The last thing of all: from this call on the messages may come again.
-        for message in self.tools.queue.hide([(b.message, round(b.seconds)) for b in returned]):
+        hiding = [(one.message, round(one.seconds)) for one in returned]
+        for message in self.tools.queue.hide(hiding):
             self.tools.telemetry.event("message_not_hidden", message_id=message.message_id)
-        return [back.message.message_id for back in returned]
+        return [one.message.message_id for one in returned]
 
-    def _round(self, part: Round, time: RunTime) -> list[Returned]:
+    def _round(self, round_: Round, time: RunTime) -> list[Returned]:
         """Work a round; whatever happens, the batch gets an answer."""
-        returned = self._caught(lambda: self._work_round(part, time))
-        return self._later(part.received, returned) if isinstance(returned, Failed) else returned
+        returned = self._caught(lambda: self._work_round(round_, time))
+        return self._later(round_.received, returned) if isinstance(returned, Failed) else returned
 
     def _later(self, received: Sequence[Received], failed: Failed) -> list[Returned]:
         # The ledger cannot be read or written: nothing was paid, and no attempt is spent.
@@ -83,8 +89,8 @@ class Embed:
         self.tools.telemetry.event("round_failed", failure=why, tasks=len(received))
         return [Returned.later(one.message, jitter=self.tools.jitter()) for one in received]
 
-    def _work_round(self, part: Round, time: RunTime) -> list[Returned]:
-        admitted = self.receive.admit(part, time)
+    def _work_round(self, round_: Round, time: RunTime) -> list[Returned]:
+        admitted = self.receive.admit(round_, time)
         return admitted.returned + self._work(admitted.jobs, time)
 
     def _work(self, jobs: Sequence[Job], time: RunTime) -> list[Returned]:
@@ -106,11 +112,11 @@ class Embed:
         """Read the documents; one whose key the table refuses is left out."""
         contents: Contents = {}
         for name, source in self.sources.items():
-            mine = [job for job in jobs if job.task.source == name]
-            if mine:
+            of_source = [job for job in jobs if job.task.source == name]
+            if of_source:
                 # By the row's key: anyone may send a message, only we write the ledger.
-                items = self.source.read(source, [job.row.task.key for job in mine])
-                for job, item in zip(mine, items, strict=True):
+                items = self.source.read(source, [job.row.task.key for job in of_source])
+                for job, item in zip(of_source, items, strict=True):
                     if not isinstance(item, Failure):
                         contents[job.key] = None if item is None else read_document(item, source)
         return contents
@@ -149,40 +155,40 @@ class Embed:
         for job, document in sorted(documents, key=lambda one: len(one[1].text)):
             # Texts are split only as fast as they are embedded.
             split = partial(split_document, job, document, self.tools.target)
-            ready = self._caught(split) if time.has_a_round else Untouched()
-            if not isinstance(ready, Prepared):
-                yield self._all([job], ready)
+            prepared = self._caught(split) if time.has_a_round else Untouched()
+            if not isinstance(prepared, Prepared):
+                yield self._all([job], prepared)
                 continue
-            if load and (self._is_large(ready) or _chunks([*load, ready]) > LOAD_CHUNKS):
+            if load and (self._is_large(prepared) or _chunks([*load, prepared]) > LOAD_CHUNKS):
                 yield from self._embed(load, time)
                 load = []
-            load.append(ready)
+            load.append(prepared)
         if load:
             yield from self._embed(load, time)
 
-    def _is_large(self, ready: Prepared) -> bool:
-        return len(ready.texts) * self.tools.target.chunk_tokens > LARGEST_SHARING_TOKENS
+    def _is_large(self, prepared: Prepared) -> bool:
+        return len(prepared.texts) * self.tools.target.chunk_tokens > LARGEST_SHARING_TOKENS
 
     def _remove(self, jobs: Sequence[tuple[Job, Unusable | None]]) -> list[Ended]:
         make = partial(tombstone, target=self.tools.target, now_ms=self.tools.clock())
         made = [(job, self._caught(partial(make, job, content))) for job, content in jobs]
-        stones = [(job, one) for job, one in made if isinstance(one, Tombstone)]
-        endings = self._write(stones, {})
+        tombstones = [(job, one) for job, one in made if isinstance(one, Tombstone)]
+        endings = self._write(tombstones, {})
         return [
             self.finish.end(job, one if isinstance(one, Failed) else endings[job.key])
             for job, one in made
         ]
 
     def _embed(self, load: Sequence[Prepared], time: RunTime) -> Iterator[list[Ended]]:
-        jobs = [ready.job for ready in load]
+        jobs = [prepared.job for prepared in load]
         if not time.has_a_round:
             yield self._all(jobs, Untouched())
             return
-        vectors = self._caught(lambda: self.payment.pay(load, time))
-        if isinstance(vectors, Failed):
-            yield self._all(jobs, vectors)
+        payment = self._caught(lambda: self.payment.pay(load, time))
+        if isinstance(payment, Failed):
+            yield self._all(jobs, payment)
             return
-        paid, unpaid = vectors
+        paid, unpaid = payment
         ended: list[Ended] = []
         for job in jobs:
             if one := unpaid.get(job.key):
@@ -249,4 +255,4 @@ def _is_back(job: Job, content: Document | Unusable | None) -> bool:
 
 
 def _chunks(load: Sequence[Prepared]) -> int:
-    return sum(len(ready.texts) for ready in load)
+    return sum(len(prepared.texts) for prepared in load)

@@ -94,7 +94,7 @@ class Receive:
         try:
             rows = self.tools.ledger.read(by_key)
         except UnreadableRowsError as error:
-            rows, returned = error.rows, self._left(error, by_key)
+            rows, returned = error.rows, self._unreadable(error, by_key)
             received = [one for key, one in by_key.items() if key not in error.keys]
         levels: dict[Quarantine, list[Received]] = {level: [] for level in Quarantine}
         for one in received:
@@ -102,33 +102,33 @@ class Receive:
 
         levels[Quarantine.ALONE].sort(key=lambda one: crashes_of(rows[one.task.row_key]))
         rounds = [
-            Round(level, part, {one.task.row_key: rows.get(one.task.row_key) for one in part})
+            Round(level, some, {one.task.row_key: rows.get(one.task.row_key) for one in some})
             for level in (Quarantine.GROUP, Quarantine.NONE, Quarantine.ALONE)
-            for part in batches(levels[level], 1 if level is Quarantine.ALONE else ROUND_DOCUMENTS)
+            for some in batches(levels[level], 1 if level is Quarantine.ALONE else ROUND_DOCUMENTS)
         ]
         return rounds, returned
 
-    def _left(
+    def _unreadable(
         self, error: UnreadableRowsError, by_key: "Mapping[RowKey, Received]"
     ) -> list[Returned]:
-        """Return the messages whose rows newer code wrote."""
+        """Send back the messages whose rows newer code wrote."""
         why, tasks = error.failure.message, len(error.keys)
         self.tools.telemetry.event("round_failed", failure=why, tasks=tasks)
         return [
             Returned.later(by_key[key].message, jitter=self.tools.jitter()) for key in error.keys
         ]
 
-    def admit(self, part: Round, time: RunTime) -> Admitted:
+    def admit(self, round_: Round, time: RunTime) -> Admitted:
         """Mark in the ledger what is worked now, and sort out what is not."""
-        by_key = {one.task.row_key: one for one in part.received}
+        by_key = {one.task.row_key: one for one in round_.received}
 
         def decide(rows: Rows) -> dict["RowKey", Admission]:
             terms = Terms(
-                self.tools.target.retry,
-                part.quarantine,
-                time.has_a_round,
-                time.crash_noticed_seconds,
-                self.tools.clock(),
+                retry=self.tools.target.retry,
+                quarantine=round_.quarantine,
+                has_time=time.has_a_round,
+                over_seconds=time.crash_noticed_seconds,
+                now_ms=self.tools.clock(),
             )
             return {
                 key: admit(by_key[key].task, by_key[key].message, row, terms)
@@ -136,25 +136,24 @@ class Receive:
             }
 
         admitted = Admitted()
-        rows: Rows = {key: part.rows.get(key) for key in by_key}
         closing = close_rows(
             self.tools.ledger,
             self.tools.announcements,
-            rows,
+            round_.rows,
             decide,
             refused=lambda _: Admission(Verdict.NOT_ANNOUNCED),
         )
         try:
             for key, admission, row in closing:
-                one = by_key[key]
-                verdict = self._announced_again(admission.verdict, one.message, row)
-                self._log(verdict, one.task)
+                message, task = by_key[key].message, by_key[key].task
+                verdict = self._announced_again(admission.verdict, message, row)
+                self._log(verdict, task)
                 if verdict in WORKED and row is not None:
-                    admitted.jobs.append(Job(one.message, one.task, row))
-                elif (returned := self._returned(verdict, one.message, time)) is not None:
+                    admitted.jobs.append(Job(message, task, row))
+                elif (returned := self._returned(verdict, message, time)) is not None:
                     admitted.returned.append(returned)
         except UnreadableRowsError as error:
-            admitted.returned.extend(self._left(error, by_key))
+            admitted.returned.extend(self._unreadable(error, by_key))
         return admitted
 
     def _announced_again(
@@ -198,5 +197,5 @@ class Receive:
             self.tools.telemetry.count("TasksSuperseded")
 
 
-def _age(one: Received) -> tuple[int, int]:
-    return one.task.version, one.message.sent_ms
+def _age(received: Received) -> tuple[int, int]:
+    return received.task.version, received.message.sent_ms

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 SecondsLeft = Callable[[], float]
 
@@ -25,12 +24,12 @@ class RunTime:
     def begin(cls, left: SecondsLeft) -> "RunTime":
         return cls(left, left())
 
-    @cached_property
+    @property
     def finish_seconds(self) -> float:
         """What stays for the index and the ledger after the last request."""
         return min(20.0, self.total / 3)
 
-    @cached_property
+    @property
     def request_seconds(self) -> float:
         """How long a first request of middle size may take."""
         return min(30.0, self.total / 4)
@@ -45,7 +44,7 @@ class RunTime:
         """Tell whether one bulk request, the ledger and the queue after it still fit."""
         return self.left() >= min(14.0, self.total / 4)
 
-    @cached_property
+    @property
     def crash_noticed_seconds(self) -> float:
         """How long after a run's beginning it is over, whatever became of it."""
         return self.total + CRASH_NOTICED_SECONDS

@@ -27,7 +27,7 @@ REJECTED_CHUNKS = 3
 
 @dataclass(frozen=True)
 class Buying:
-    """How to pay: the size of a request."""
+    """How large the requests of a load may be."""
 
     max_tokens: int
     is_failing: bool = False  # many requests fail: smaller ones lose less
@@ -186,9 +186,9 @@ class _Purchase:
 
     def _is_rejected(self, document: int) -> bool:
         """Tell whether to stop halving: the whole document is rejected."""
-        mine = [one for one in self.outcomes for piece in one.pieces if piece.document == document]
-        failed = sum(one.failure is not None for one in mine)
-        return failed >= REJECTED_CHUNKS and not any(one.has_passed for one in mine)
+        asked = [one for one in self.outcomes for piece in one.pieces if piece.document == document]
+        failed = sum(one.failure is not None for one in asked)
+        return failed >= REJECTED_CHUNKS and not any(one.has_passed for one in asked)
 
 
 def _unanswered(outcome: Outcome, doubt: Failure) -> Outcome:

@@ -1,24 +1,25 @@
 """STREAM -> LANES: wiring and the partial batch response."""
 
 import os
-import time
 from functools import cache
 from typing import Any
 
 import boto3
 
 from functions.adapters.aws_clients import CLIENT_CONFIG
+from functions.adapters.clock import now_ms
 from functions.adapters.dynamodb_control import DynamoDbControl
 from functions.adapters.dynamodb_ledger import DynamoDbLedger
 from functions.adapters.dynamodb_stream import parse_records
+from functions.adapters.emf import FunctionMetrics
 from functions.adapters.sqs_tasks import SqsTasks
-from functions.adapters.telemetry import PowertoolsTelemetry, make_logger, make_metrics
+from functions.adapters.telemetry import PowertoolsTelemetry, make_logger
 from functions.core.failure import FailureError
 from functions.core.settings import EnqueueSettings
 from functions.enqueue.process import Enqueue
 
 logger = make_logger("enqueue")
-metrics = make_metrics("enqueue")
+metrics = FunctionMetrics("enqueue")
 
 
 @cache
@@ -32,7 +33,7 @@ def enqueue() -> Enqueue:
         queue=SqsTasks(boto3.client("sqs", config=CLIENT_CONFIG), settings.queues),
         control=DynamoDbControl(dynamodb, settings.ledger_table),
         telemetry=PowertoolsTelemetry(logger, metrics),
-        clock=lambda: time.time_ns() // 1_000_000,
+        clock=now_ms,
         sources={source.name: source for source in settings.sources},
         targets={target.name: target for target in settings.targets},
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from functions.core.change import Change, Rejected
+from functions.core.control import log_unreadable
 from functions.core.failure import FailureError
 from functions.core.identity import RowKey, row_key
 from functions.core.lane import lane_for
@@ -67,18 +68,18 @@ class Enqueue:
         """Bring changes into the lanes; return the sequence numbers that failed."""
         documents = coalesce(changes)
         self.telemetry.count("ChangesCoalesced", len(changes) - len(documents))
-        for one in documents:
-            self._say_unknown_priority(one.last)
+        for document in documents:
+            self._log_unknown_priority(document.last)
         wanted = self._wanted(documents)
-        known, newer = self._read(wanted)
-        now = before(wanted, newer)
-        plans = self._plan(now, known, trace_id)
+        known, unreadable = self._read(wanted)
+        planned = before_unreadable(wanted, unreadable)
+        plans = self._plan(planned, known, trace_id)
         # A row of newer code may also be met by the write.
-        newer |= now.keys() - plans.keys()
-        sending = [plans[key] for key in before(wanted, newer)]
+        unreadable |= planned.keys() - plans.keys()
+        sending = [plans[key] for key in before_unreadable(wanted, unreadable)]
         unsent = {task.row_key for task in self._send(sending)}
         lost = self._leave_to_sweep([plans[key][1] for key in unsent]) if unsent else set()
-        return [wanted[key].document.first.sequence_number for key in lost | newer]
+        return [wanted[key].document.first.sequence_number for key in lost | unreadable]
 
     def _read(self, wanted: Mapping[RowKey, Wanted]) -> tuple[dict[RowKey, LedgerRow], set[RowKey]]:
         """Read the rows, and name those that newer code wrote."""
@@ -87,13 +88,13 @@ class Enqueue:
         try:
             return self.ledger.read(keys), set()
         except UnreadableRowsError as error:
-            self._say_unreadable(error)
+            self._log_unreadable_rows(error)
             return error.rows, set(error.keys)
 
-    def _say_unreadable(self, error: UnreadableRowsError) -> None:
+    def _log_unreadable_rows(self, error: UnreadableRowsError) -> None:
         self.telemetry.event("ledger_failed", failure=str(error), tasks=len(error.keys))
 
-    def _say_unknown_priority(self, change: Change) -> None:
+    def _log_unknown_priority(self, change: Change) -> None:
         """Log it without its value, which is the application's: the lane is the normal one."""
         if change.priority is not None and lane_for(change.priority) is None:
             self.telemetry.event(
@@ -174,7 +175,7 @@ class Enqueue:
                 if row is not None:
                     settled[key] = decided, row
         except UnreadableRowsError as error:
-            self._say_unreadable(error)
+            self._log_unreadable_rows(error)
         # In the order of the stream: a sequential source is worked in the order of its writes.
         return {key: settled[key] for key in wanted if key in settled}
 
@@ -183,8 +184,7 @@ class Enqueue:
             return self.control.read(target).index_uuid
         except FailureError as error:
             # Then nothing counts as unchanged: that costs a write of the index, and no vector.
-            self.telemetry.count("ControlUnreadable")
-            self.telemetry.event("control_unreadable", target=target, failure=str(error))
+            log_unreadable(self.telemetry, target, error)
             return None
 
     def _send(self, plans: Iterable[tuple[Plan, LedgerRow]]) -> list[Task]:
@@ -212,13 +212,15 @@ def coalesce(changes: Sequence[Change]) -> list[Coalesced]:
     ]
 
 
-def before(wanted: Mapping[RowKey, Wanted], newer: Collection[RowKey]) -> Mapping[RowKey, Wanted]:
+def before_unreadable(
+    wanted: Mapping[RowKey, Wanted], unreadable: Collection[RowKey]
+) -> Mapping[RowKey, Wanted]:
     """Return the documents whose changes come before those to rows of newer code.
 
     There the shard waits until that code is there again: what comes later in it waits, too, and
     would else be sent once more at each of its tries.
     """
-    if not newer:
+    if not unreadable:
         return wanted
-    stop = min(wanted[key].document.first.position for key in newer)
+    stop = min(wanted[key].document.first.position for key in unreadable)
     return {key: one for key, one in wanted.items() if one.document.last.position < stop}

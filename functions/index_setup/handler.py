@@ -117,7 +117,7 @@ def _ensure(request: Request, context: InvocationContext, before: Mapping[str, A
     while True:
         try:
             done = ensure_index(request.spec, admin)
-            was_shared = _left_alias(request, before)
+            was_shared = _former_alias(request, before)
             guard_searches(request.spec, admin, settings.indexes, was_shared)
             _note(request, admin, control)
             return done
@@ -129,8 +129,8 @@ def _ensure(request: Request, context: InvocationContext, before: Mapping[str, A
             time.sleep(RETRY_SECONDS)
 
 
-def _left_alias(request: Request, before: Mapping[str, Any]) -> str | None:
-    """Return the alias that the target shared with another one; None if nothing of it changes."""
+def _former_alias(request: Request, before: Mapping[str, Any]) -> str | None:
+    """Return the alias that the target shared with another one until now; None: nothing changes."""
     was_shared: str | None = before.get("SharedAlias")
     is_as_before = request.SharedAlias == was_shared and request.Index == before.get("Index")
     return None if is_as_before else was_shared

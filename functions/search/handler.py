@@ -10,12 +10,14 @@ import boto3
 from pydantic import ValidationError
 
 from functions.adapters.aws_clients import CLIENT_CONFIG
+from functions.adapters.clock import now_ms
 from functions.adapters.dynamodb_control import DynamoDbControl
+from functions.adapters.emf import FunctionMetrics
 from functions.adapters.opensearch_http import OpenSearchHttp
 from functions.adapters.opensearch_search import OpenSearchSearch
 from functions.adapters.providers import make_embedder
 from functions.adapters.secret import ApiKey
-from functions.adapters.telemetry import PowertoolsTelemetry, make_logger, make_metrics
+from functions.adapters.telemetry import PowertoolsTelemetry, make_logger
 from functions.core.ports import Embedder, InvocationContext
 from functions.core.search import SearchRequest
 from functions.core.settings import SearchSettings
@@ -34,7 +36,7 @@ def search() -> Search:
     secrets = session.client("secretsmanager", config=CLIENT_CONFIG)
     dynamodb = session.client("dynamodb", config=CLIENT_CONFIG)
     control = DynamoDbControl(dynamodb, settings.ledger_table)
-    telemetry = PowertoolsTelemetry(logger, make_metrics("search"))
+    telemetry = PowertoolsTelemetry(logger, FunctionMetrics("search"))
     targets = {one.name: one for one in settings.targets}
 
     @cache
@@ -45,7 +47,7 @@ def search() -> Search:
     return Search(
         index=OpenSearchSearch(OpenSearchHttp.of(session, settings.index_endpoint)),
         vector_of=QueryVectors(lambda target: embedder_of(target.name)),
-        why_stopped=ProviderState(control.read, telemetry, _now_ms),
+        why_stopped=ProviderState(control.read, telemetry, now_ms),
         targets=targets,
         sources=settings.sources,
     )
@@ -105,7 +107,3 @@ def _body(event: dict[str, Any]) -> object:
         return json.loads(base64.b64decode(text) if event.get("isBase64Encoded") else text)
     except (ValueError, RecursionError):
         return None
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

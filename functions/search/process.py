@@ -106,11 +106,10 @@ class Search:
 
     def _target_of(self, served: ServedIndex) -> TargetSettings:
         """Return the target that fills an index: its model embeds the question."""
-        for target in self.targets.values():
-            if first_index(target.index) == served.name:
-                break
-        else:
+        filling = [one for one in self.targets.values() if first_index(one.index) == served.name]
+        if not filling:
             raise SearchError(UNAVAILABLE, f"no target of this stage fills the index {served.name}")
+        target = filling[0]
         if (target.model, target.dimensions) != (served.model, served.dimensions):
             message = (
                 f"the index {served.name} holds vectors of {served.model} with {served.dimensions}"

@@ -48,11 +48,11 @@ class ProviderState:
     seen: dict[str, tuple[int, str | None]] = field(default_factory=dict)
 
     def __call__(self, target: TargetSettings) -> str | None:
-        now = self.clock()
-        at, reason = self.seen.get(target.name, (-STATE_MS, None))
-        if now - at >= STATE_MS:
+        now_ms = self.clock()
+        read_ms, reason = self.seen.get(target.name, (-STATE_MS, None))
+        if now_ms - read_ms >= STATE_MS:
             reason = self._read(target)
-            self.seen[target.name] = (now, reason)
+            self.seen[target.name] = (now_ms, reason)
         return reason
 
     def _read(self, target: TargetSettings) -> str | None:

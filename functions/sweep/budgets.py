@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from functions.core.budget import NANO, Budget, budget_of
-from functions.core.control import Control
+from functions.core.control import Control, log_unreadable
 from functions.core.failure import FailureError
 from functions.core.ports import Clock, ControlStore, Telemetry
 from functions.core.settings import TargetSettings
@@ -37,8 +37,7 @@ class Budgets:
             control = self.control.read(target.name)
             self._log_raise(target.name, control)
         except FailureError as error:
-            self.telemetry.count("ControlUnreadable")
-            self.telemetry.event("control_unreadable", target=target.name, failure=str(error))
+            log_unreadable(self.telemetry, target.name, error)
             return None
         budget = budget_of(target, control, now_ms=self.clock())
         if budget is not None:

@@ -40,23 +40,23 @@ class Dispatch:
         by_queue: dict[Queue, list[LedgerRow]] = {}
         for row in rows:
             by_queue.setdefault((row.task.target, row.task.queue), []).append(row)
-        self._sent.update({queue: len(mine) for queue, mine in by_queue.items()})
+        self._sent.update({queue: len(its_rows) for queue, its_rows in by_queue.items()})
         masses = [q for q in by_queue if self._sent[q] > CANARIES and q not in self._is_free]
-        self._send({queue: mine for queue, mine in by_queue.items() if queue not in masses})
+        self._send({queue: by_queue[queue] for queue in by_queue if queue not in masses})
         self._send_canaries({queue: by_queue[queue][:CANARIES] for queue in masses})
         self._send({queue: by_queue[queue][CANARIES:] for queue in masses})
 
     def _send(self, by_queue: Mapping[Queue, Sequence[LedgerRow]]) -> None:
-        for queue, mine in by_queue.items():
+        for queue, rows in by_queue.items():
             if self._is_free.get(queue, True):
-                self._requeue.send(mine)
+                self._requeue.send(rows)
 
     def _send_canaries(self, firsts: Mapping[Queue, Sequence[LedgerRow]]) -> None:
         # One that was not sent proves as little as one that is still open: a newer change,
         # or another sweep with canaries of its own, was faster.
         sent = {
-            queue: {row.row_key for row in self._requeue.send(mine)}
-            for queue, mine in firsts.items()
+            queue: {row.row_key for row in self._requeue.send(rows)}
+            for queue, rows in firsts.items()
         }
         for queue, verdicts in self._verdicts(sent).items():
             self._is_free[queue] = True in verdicts or False not in verdicts

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from functions.core.control import Control
+from functions.core.control import Control, log_unreadable
 from functions.core.failure import FailureError
 from functions.core.lane import queue_name
 from functions.core.ports import Clock, ControlStore, Listed, TaskQueue, Telemetry
@@ -61,6 +61,5 @@ class Gate:
             return self.control.read(target)
         except FailureError as error:
             # As everywhere: a control item that cannot be read stops no work.
-            self.telemetry.count("ControlUnreadable")
-            self.telemetry.event("control_unreadable", target=target, failure=str(error))
+            log_unreadable(self.telemetry, target, error)
             return Control()

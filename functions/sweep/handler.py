@@ -8,16 +8,18 @@ from typing import Any
 import boto3
 
 from functions.adapters.aws_clients import CLIENT_CONFIG
+from functions.adapters.clock import now_ms
 from functions.adapters.dynamodb_control import DynamoDbControl
 from functions.adapters.dynamodb_cursors import DynamoDbCursors
 from functions.adapters.dynamodb_ledger import DynamoDbLedger
+from functions.adapters.emf import FunctionMetrics
 from functions.adapters.eventbridge_announcer import EventBridgeAnnouncer
 from functions.adapters.opensearch_admin import OpenSearchAdmin
 from functions.adapters.opensearch_http import OpenSearchHttp
 from functions.adapters.opensearch_removal import OpenSearchRemoval
 from functions.adapters.s3_failed_changes import S3FailedChanges
 from functions.adapters.sqs_tasks import SqsTasks
-from functions.adapters.telemetry import PowertoolsTelemetry, make_logger, make_metrics
+from functions.adapters.telemetry import PowertoolsTelemetry, make_logger
 from functions.core.ports import InvocationContext
 from functions.core.settings import SweepSettings
 from functions.enqueue.process import Enqueue
@@ -25,7 +27,7 @@ from functions.sweep.build import build_sweep
 from functions.sweep.process import Sweep
 
 logger = make_logger("sweep")
-metrics = make_metrics("sweep")
+metrics = FunctionMetrics("sweep")
 
 
 @cache
@@ -61,12 +63,12 @@ def sweep() -> Sweep:
             queue=queue,
             control=control,
             telemetry=telemetry,
-            clock=_now_ms,
+            clock=now_ms,
             sources={source.name: source for source in settings.sources},
             targets={target.name: target for target in settings.targets},
         ),
         telemetry=telemetry,
-        clock=_now_ms,
+        clock=now_ms,
         wait=time.sleep,
         sources=settings.sources,
         targets=settings.targets,
@@ -82,7 +84,3 @@ def lambda_handler(event: dict[str, Any], context: InvocationContext) -> None:
         str(event.get("job")),
         seconds_left=lambda: context.get_remaining_time_in_millis() / 1000,
     )
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

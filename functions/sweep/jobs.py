@@ -105,12 +105,9 @@ class Stuck:
         stuck = {row.row_key: row for row in rows}
 
         def decide(waiting: Rows) -> dict[RowKey, Closed]:
-            same = {key for key, row in waiting.items() if row is stuck[key]}
             return {
-                key: Closed(
-                    give_up_stuck(stuck[key], STUCK, now_ms=now_ms) if key in same else None
-                )
-                for key in waiting
+                key: Closed(give_up_stuck(row, STUCK, now_ms=now_ms) if row is stuck[key] else None)
+                for key, row in waiting.items()
             }
 
         closing = close_rows(
@@ -120,9 +117,9 @@ class Stuck:
         with suppress(UnreadableRowsError):
             for _, closed, row in closing:
                 if closed.row is not None and row is not None:
-                    self._say_exhausted(row)
+                    self._log_exhausted(row)
 
-    def _say_exhausted(self, row: LedgerRow) -> None:
+    def _log_exhausted(self, row: LedgerRow) -> None:
         self.tools.telemetry.event(
             "task_exhausted",
             **row.task.log_fields(),

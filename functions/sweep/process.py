@@ -63,6 +63,6 @@ class Sweep:
 
 def share_of(seconds_left: SecondsLeft, jobs: int) -> SecondsLeft:
     """Give the first of so many jobs its part of the time: none starves the others for ever."""
-    mine = max(0.0, seconds_left() - FINISH_SECONDS) / jobs
-    end = seconds_left() - mine
+    share = max(0.0, seconds_left() - FINISH_SECONDS) / jobs
+    end = seconds_left() - share
     return lambda: seconds_left() - end

@@ -37,9 +37,8 @@ class Purge:
             wanted=lambda listed: self._is_reachable(listed, broken),
         ):
             for target, index in self.indexes.items():
-                mine = [row for row in rows if row.task.target == target]
                 try:
-                    self._purge(index, mine)
+                    self._purge(index, [row for row in rows if row.task.target == target])
                 except FailureError as error:
                     # One target's index never stops another's.
                     broken[target] = str(error)

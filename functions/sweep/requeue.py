@@ -28,8 +28,8 @@ class Requeue:
 
         Of two that send the same row at once, the ledger lets one win.
         """
-        mine = [self._in_a_deployed_lane(row) for row in rows]
-        stored = self.ledger.write([requeue(row, now_ms=self.clock()) for row in mine]).stored
+        moved = [self._in_a_deployed_lane(row) for row in rows]
+        stored = self.ledger.write([requeue(row, now_ms=self.clock()) for row in moved]).stored
         unsent = {task.row_key for task in self.queue.send([row.task for row in stored.values()])}
         for key in unsent:
             self.telemetry.event("task_not_sent", row_key=key)
@@ -60,13 +60,11 @@ class Requeue:
 
         Without a lane each goes to its own; a source that is sequential has no other.
         """
+        over = [start_over(row) for row in rows]
+        if lane is None:
+            return self.send(over)
         return self.send(
-            [
-                put_in_lane(
-                    start_over(row), row.task.lane if self._is_sequential(row) or not lane else lane
-                )
-                for row in rows
-            ]
+            [row if self._is_sequential(row) else put_in_lane(row, lane) for row in over]
         )
 
     def _in_a_deployed_lane(self, row: LedgerRow) -> LedgerRow:

@@ -49,7 +49,7 @@ def source_engine(request: pytest.FixtureRequest, engine: str) -> Iterator[Sourc
         return
     with aws_client(request, "dynamodb", engine=engine, fixture="dynamodb_url") as dynamodb:
         for name, source in sources.items():
-            _create(dynamodb, source.table, TABLES[name])
+            create(dynamodb, source.table, TABLES[name])
         yield SourceEngine(
             DynamoDbSource(dynamodb),
             sources,
@@ -59,7 +59,7 @@ def source_engine(request: pytest.FixtureRequest, engine: str) -> Iterator[Sourc
         )
 
 
-def _create(dynamodb: Any, table: str, key: Mapping[str, str]) -> None:
+def create(dynamodb: Any, table: str, key: Mapping[str, str]) -> None:
     dynamodb.create_table(
         TableName=table,
         BillingMode="PAY_PER_REQUEST",

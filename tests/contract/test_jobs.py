@@ -104,6 +104,28 @@ def test_state_changes_only_from_the_states_before(stores: Stores) -> None:
     assert (ended.state, ended.ended_ms) == (JobState.CANCELLED, 5)
 
 
+@pytest.mark.engines
+def test_no_part_of_a_job_expires_before_it_has_ended(request: pytest.FixtureRequest) -> None:
+    """R43: a job that is paused for longer than `retention.jobs` is not done, but goes on."""
+    client = local_client("dynamodb", engine_url(request, "dynamodb_url"))
+    table = f"ledger-{uuid4()}"
+    create_ledger_table(client, table)
+    jobs = DynamoDbJobs(client, table, kept_days=1)
+
+    def expiries() -> set[str | None]:
+        items = client.scan(TableName=table)["Items"]
+        return {item.get("expires_at", {}).get("N") for item in items}
+
+    jobs.create(make_job())
+    for segment in jobs.segments(make_job()):
+        jobs.save(segment, now_ms=NOW_MS)
+    assert expiries() == {None}
+
+    assert jobs.set_state("job-0", JobState.CANCELLED, before=RUNNING, now_ms=NOW_MS)
+    assert expiries() == {str(NOW_MS // 1000 + 86_400)}
+    client.delete_table(TableName=table)
+
+
 def test_proof_is_saved_once_at_each_revision(stores: Stores) -> None:
     """R56: of two runs with one pair, one goes on."""
     assert stores.proofs.read("default/articles") is None

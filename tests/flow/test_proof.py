@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from functions.backfill import prove
 from functions.core.identity import DocumentId, entry_id
 from functions.core.settings import VerifySettings
 from functions.core.verification import Kind
@@ -135,6 +136,29 @@ def test_slice_that_is_cut_off_goes_on(proven: MemoryPipeline) -> None:
             proven.run_errands(seconds=60)
 
     assert drifted(proven) == planted
+
+
+def test_run_looks_again_at_no_more_than_it_has_time_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """R56: of an index that is empty all documents drift; they are found run by run."""
+    monkeypatch.setattr(prove, "PAGE_ITEMS", 1)
+    monkeypatch.setattr(prove, "MOST_SUSPECTS", 2)
+    pipeline = make_pipeline(verify=VerifySettings(days=1))
+    for number in range(200):
+        write(pipeline, f"{number}", f"text {number}")
+    pipeline.drain()
+    pipeline.indexes["default"].entries.clear()
+
+    pipeline.backfill.tick("proof")
+    found = []
+    while (errand := pipeline.errands.take()) is not None:
+        known = len(drifted(pipeline))
+        pipeline.backfill.run(errand, pipeline.seconds_left(60.0))
+        found.append(len(drifted(pipeline)) - known)
+
+    assert max(found) == 2
+    assert sum(found) > 2
 
 
 def test_switched_off_nothing_is_compared() -> None:

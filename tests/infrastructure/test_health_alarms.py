@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from functions.adapters.telemetry import PowertoolsTelemetry, make_logger, make_metrics
+from functions.adapters.emf import FunctionMetrics
+from functions.adapters.telemetry import PowertoolsTelemetry, make_logger
 from functions.core.names import METRICS_NAMESPACE
 from scripts.import_walk import walk, words
 from tests.infrastructure.synthesized import ROOT, Synthesized
@@ -89,7 +90,7 @@ def test_dimensions_are_those_that_the_functions_write(
     """R61: CloudWatch takes a metric with other dimensions for another metric."""
     for one in watched(synthesized):
         service = one.dimensions["service"]
-        metrics = make_metrics(service)
+        metrics = FunctionMetrics(service)
         metrics.stage = synthesized.stage
         more: dict[str, Any] = {
             k: v for k, v in one.dimensions.items() if k not in ("service", "stage")

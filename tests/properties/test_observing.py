@@ -11,7 +11,8 @@ from aws_lambda_powertools import Logger
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.adapters.telemetry import PowertoolsTelemetry, make_metrics
+from functions.adapters.emf import FunctionMetrics
+from functions.adapters.telemetry import PowertoolsTelemetry
 from functions.core.failure import FailureKind
 from functions.core.identity import DocumentId, entry_id
 from functions.core.lane import Lane
@@ -75,7 +76,7 @@ def log_lines(events: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
     lines = io.StringIO()
     logger = Logger(service="audit", level="INFO", stream=lines, location=None)
     logger.handlers[0].setStream(lines)  # type: ignore[attr-defined]
-    telemetry = PowertoolsTelemetry(logger, make_metrics("audit"))
+    telemetry = PowertoolsTelemetry(logger, FunctionMetrics("audit"))
     for name, fields in events:
         telemetry.event(name, **fields)
     return [json.loads(line) for line in lines.getvalue().splitlines()]

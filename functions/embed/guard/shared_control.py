@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from functions.core.breaker import Breaker, Timing, log_transition, opened
 from functions.core.budget import Caps, Cost, Spent
-from functions.core.control import Control, Cooldown
+from functions.core.control import Control, Cooldown, log_unreadable
 from functions.core.failure import FailureError, Part
 from functions.core.ports import Clock, ControlStore, Telemetry
 from functions.core.settings import TargetSettings
@@ -136,7 +136,4 @@ class SharedControl:
         except FailureError as error:
             if not self._is_logged:
                 self._is_logged = True
-                self._telemetry.count("ControlUnreadable")
-                self._telemetry.event(
-                    "control_unreadable", target=self._target.name, failure=str(error)
-                )
+                log_unreadable(self._telemetry, self._target.name, error)

@@ -23,7 +23,7 @@ class Reserved:
 
 
 @dataclass(frozen=True)
-class Admitted:
+class Affordable:
     """Pieces to ask for, each once, and those that a tenant's budget refuses, by hash."""
 
     pieces: Sequence[Piece]
@@ -40,7 +40,7 @@ class Tenants:
     telemetry: Telemetry
     clock: Clock
 
-    def admit(self, wanted: Mapping[str, Sequence[Piece]]) -> Admitted:
+    def admit(self, wanted: Mapping[str, Sequence[Piece]]) -> Affordable:
         """Take the pieces that their tenants can pay; a shared one is paid by the first that can.
 
         Raise if what is spent can be neither read nor written: then nothing is asked.
@@ -48,27 +48,32 @@ class Tenants:
         pieces: dict[str, Piece] = {}
         refused: dict[str, Failure] = {}
         reserved: list[Reserved] = []
-        for tenant, all_of_it in wanted.items():
-            mine = [piece for piece in all_of_it if piece.hash not in pieces]
-            taken: Sequence[Piece] = mine
+        for tenant, its_pieces in wanted.items():
+            unpaid = [piece for piece in its_pieces if piece.hash not in pieces]
+            taken: Sequence[Piece] = unpaid
             if tenant and self._cap is not None:
-                one = self._reserve(tenant, mine, self._cap)
-                reserved.append(one)
-                taken = one.pieces
+                try:
+                    reservation = self._reserve(tenant, unpaid, self._cap)
+                except FailureError:
+                    # Nothing is paid then: what the tenants before were counted is given back.
+                    self.settle(Affordable([], {}, reserved), {})
+                    raise
+                reserved.append(reservation)
+                taken = reservation.pieces
             pieces |= {piece.hash: piece for piece in taken}
-            if len(taken) < len(mine):
-                refused |= dict.fromkeys((p.hash for p in mine[len(taken) :]), self._refuse(tenant))
+            if left := unpaid[len(taken) :]:
+                refused |= dict.fromkeys((piece.hash for piece in left), self._refuse(tenant))
         refused = {name: failure for name, failure in refused.items() if name not in pieces}
-        return Admitted(list(pieces.values()), refused, reserved)
+        return Affordable(list(pieces.values()), refused, reserved)
 
-    def settle(self, admitted: Admitted, tokens: Mapping[str, int]) -> None:
+    def settle(self, affordable: Affordable, tokens: Mapping[str, int]) -> None:
         """Count what was paid instead of the estimates; what a crash leaves stays counted."""
-        for one in admitted.reserved:
-            paid = sum(tokens.get(piece.hash, 0) for piece in one.pieces)
-            change = Cost(paid - _tokens(one.pieces))
+        for reserved in affordable.reserved:
+            paid = sum(tokens.get(piece.hash, 0) for piece in reserved.pieces)
+            change = Cost(paid - _tokens(reserved.pieces))
             if change != Cost():
                 try:
-                    self.control.settle(one.item, one.spent, change)
+                    self.control.settle(reserved.item, reserved.spent, change)
                 except FailureError as error:
                     self.telemetry.event(
                         "budget_not_settled", target=self.target.name, failure=str(error)

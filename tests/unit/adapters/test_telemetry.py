@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from aws_lambda_powertools import Logger
 
+from functions.adapters.emf import FunctionMetrics
 from functions.adapters.telemetry import (
     ERRORS,
     WARNINGS,
     PowertoolsTelemetry,
-    make_metrics,
 )
 from tests.builders import make_task
 from tests.repo.checkout import ROOT
@@ -29,7 +29,7 @@ def lines() -> io.StringIO:
 def telemetry(lines: io.StringIO) -> PowertoolsTelemetry:
     logger = Logger(service="embed", level="INFO", stream=lines, logger_handler=None)
     logger.handlers[0].setStream(lines)  # type: ignore[attr-defined]
-    return PowertoolsTelemetry(logger, make_metrics("embed"))
+    return PowertoolsTelemetry(logger, FunctionMetrics("embed"))
 
 
 def read(lines: io.StringIO) -> list[dict[str, Any]]:

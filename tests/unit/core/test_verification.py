@@ -1,4 +1,4 @@
-"""How an entry may differ from its item, as a table; and sums that show where."""
+"""How an entry may differ from its item, as a table; slices, and keys of orphans."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,23 +7,18 @@ import pytest
 
 from functions.core.document import Document, content_hash
 from functions.core.entry import StoredEntry
-from functions.core.entry_shape import NO_BUCKET, BucketSum
+from functions.core.entry_shape import NO_BUCKET
 from functions.core.identity import (
     BUCKETS,
     DocumentId,
-    bucket_of,
-    check_of,
     document_id,
-    entry_id,
     item_key,
-    version_bits,
 )
 from functions.core.ledger_row import Status
 from functions.core.verification import (
     Kind,
     Pair,
     Sighting,
-    Sums,
     buckets_of_slice,
     difference,
     is_known,
@@ -75,51 +70,6 @@ def test_ledger_knows_what_is_on_its_way_or_has_failed(status: Status) -> None:
 
     assert is_known(make_row(status=status)) is known
     assert not is_known(None)
-
-
-def sums_of(*seen: Sighting) -> tuple[Sums, dict[int, BucketSum]]:
-    """Return the sums of a table, and those of an index that agrees with it."""
-    sums, index = Sums(), dict[int, BucketSum]()
-    for one in seen:
-        sums.add(one, PAIR)
-        name = entry_id("articles", one.document_id)
-        before = index.get(bucket_of(name), BucketSum())
-        index[bucket_of(name)] = BucketSum(
-            before.count + 1, before.check + check_of(name, HASH), before.versions + version_bits(7)
-        )
-    return sums, index
-
-
-def test_equal_sums_are_equal_and_any_other_shows() -> None:
-    """R45: number, content, vectors, version, and what has no bucket."""
-    documents = [
-        replace(SEEN, document_id=DocumentId(f"{n}"), row=completed(7)) for n in range(500)
-    ]
-    sums, index = sums_of(*documents)
-    assert (sums.documents, sums.unequal(index)) == (500, set())
-
-    one = min(index)
-    for change in ({"count": 9}, {"check": 1}, {"versions": 1}, {"without_vectors": 1}):
-        assert sums.unequal({**index, one: replace(index[one], **change)}) == {one}
-    assert sums.unequal({**index, NO_BUCKET: BucketSum(1)}) == {NO_BUCKET}
-    del index[one]
-    assert sums.unequal(index) == {one}
-
-
-def test_version_that_the_ledger_does_not_say_is_not_compared() -> None:
-    """R45: rows of completed documents expire."""
-    sums, index = sums_of(SEEN)
-    [(bucket, found)] = index.items()
-
-    assert sums.unequal({bucket: replace(found, versions=12345)}) == set()
-
-
-def test_item_that_asks_for_no_entry_is_not_counted() -> None:
-    """R45: skipped, or invalid."""
-    sums, index = sums_of()
-    sums.add(Sighting(NAME, {**ITEM, "hidden": True}), PAIR)
-
-    assert (sums.documents, sums.unequal(index)) == (0, set())
 
 
 @pytest.mark.parametrize("slices", [24, 168, 5000])

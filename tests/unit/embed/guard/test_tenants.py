@@ -90,6 +90,25 @@ def test_estimate_stays_counted_if_it_cannot_be_settled() -> None:
     assert spent(mine) == 4
 
 
+def test_nothing_stays_counted_if_the_load_cannot_be_admitted() -> None:
+    """R19: no chunk is asked for then, so that no tenant has spent anything."""
+
+    class HalfDown(MemoryControl):
+        def read(self, target: str) -> Control:
+            self.is_down = target != ITEM
+            try:
+                return super().read(target)
+            finally:
+                self.is_down = False
+
+    mine = tenants(HalfDown())
+
+    with pytest.raises(FailureError):
+        mine.admit({"one": [piece("a")], "two": [piece("b")]})
+
+    assert spent(mine) == 0
+
+
 def test_day_that_is_over_counts_no_more() -> None:
     """R19: tenants begin anew at midnight, UTC."""
     mine = tenants()
