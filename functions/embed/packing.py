@@ -22,6 +22,7 @@ class Past:
     has_failed_often: bool = False
     timeouts: int = 0  # in a row
     throttles: int = 0
+    is_last: bool = False  # one more failure may give it up: it is not to share that of others
 
     @property
     def is_throttled_often(self) -> bool:
@@ -87,6 +88,14 @@ def halves(pieces: Sequence[Piece]) -> tuple[list[Piece], list[Piece]]:
         [piece for piece in pieces if piece.document not in second],
         [piece for piece in pieces if piece.document in second],
     )
+
+
+def by_document(pieces: Sequence[Piece]) -> list[list[Piece]]:
+    """Split a request into one for each document."""
+    return [
+        [piece for piece in pieces if piece.document == document]
+        for document in dict.fromkeys(piece.document for piece in pieces)
+    ]
 
 
 def _risk(piece: Piece) -> tuple[bool, int]:

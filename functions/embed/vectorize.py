@@ -17,7 +17,7 @@ from functions.core.failure import (
 )
 from functions.core.ports import HARMLESS, Embedder
 from functions.embed.ending import NO_TIME
-from functions.embed.packing import Piece, halves, pack
+from functions.embed.packing import Piece, by_document, halves, pack
 from functions.embed.run_time import RunTime
 
 REFUSALS = (RefusedRequestError, TooLargeRequestError)
@@ -52,7 +52,8 @@ class Outcome:
     @property
     def is_in_question(self) -> bool:
         """Tell whether it may have failed for what is in it."""
-        return self.has_failed_alone or isinstance(self.error, REFUSALS)
+        is_refused = isinstance(self.error, REFUSALS)
+        return self.has_failed_alone or is_refused or self.may_be_the_last_of_others
 
     @property
     def has_failed_alone(self) -> bool:
@@ -60,6 +61,20 @@ class Outcome:
         if not self.pieces or not self.pieces[0].past.is_isolated or self.has_passed:
             return False
         return self.failure is None or self.failure.kind.traits.breaker is Part.PROVIDER
+
+    @property
+    def may_be_the_last_of_others(self) -> bool:
+        """Tell whether documents may be given up for what another one of the request has caused."""
+        if self.failure is None or not self.failure.kind.is_retryable:
+            return False
+        is_shared = len({piece.document for piece in self.pieces}) > 1
+        return is_shared and any(piece.past.is_last for piece in self.pieces)
+
+    def parts(self) -> Sequence[list[Piece]]:
+        """Return smaller requests for the same pieces."""
+        # What failed without a word may have been billed: no document is in a third request.
+        split = by_document if self.may_be_the_last_of_others else halves
+        return split(self.pieces)
 
     def of_pieces(self) -> Iterator[tuple[Piece, "Vector | Failure"]]:
         """Yield each piece with its vector or its failure."""
@@ -115,7 +130,7 @@ class _Purchase:
             if outcome.has_failed_alone and self.has_passed:
                 self.judged += 1
             if self._can_halve(outcome):
-                waiting += halves(outcome.pieces)[::-1]
+                waiting += outcome.parts()[::-1]
                 outcome = Outcome()
             self.outcomes.append(outcome)
             if outcome.failure is not None and self._is_over(outcome.failure, waiting):

@@ -8,6 +8,7 @@ import pytest
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.ledger_row import Status
 from functions.core.ports import HARMLESS, Embedded
+from functions.core.retry_policy import Backoff, Healing, RetryPolicy, RetrySettings
 from local.memory.index import HashedEmbedder
 from local.memory.pipeline import MemoryPipeline
 from tests.builders import make_pipeline
@@ -85,6 +86,40 @@ def test_poison_texts_fail_alone(kinds: list[str]) -> None:
     assert max(count for text, count in paid.items() if "good" in text) <= 2
     assert paid.total() <= 2 * DOCUMENTS or len(poisons) > POISONS
     assert pipeline.telemetry.metrics["BreakerOpened"] == 0
+
+
+NO_HEALING = Healing(hours=0)
+TWICE = Backoff(max_attempts=2)
+TWICE_OF_FIVE = dict.fromkeys((FailureKind.PROVIDER_ERROR, FailureKind.TIMEOUT), TWICE)
+
+
+@pytest.mark.parametrize(
+    "retry",
+    [
+        RetrySettings(default=RetryPolicy(max_attempts=1), healing=NO_HEALING),
+        RetrySettings(default=RetryPolicy(kinds=TWICE_OF_FIVE), healing=NO_HEALING),
+        RetrySettings(default=RetryPolicy(retryable=(FailureKind.INDEX_UNAVAILABLE,))),
+    ],
+    ids=["one attempt", "fewer attempts for a kind", "kind that is not retryable"],
+)
+def test_failure_that_would_be_the_last_is_not_that_of_others(retry: RetrySettings) -> None:
+    """R10 R21 R35: a policy without a second chance gives up nothing but the poison."""
+    embedder = PoisonedEmbedder()
+    pipeline = make_pipeline(
+        source={"priority_attribute": "lane"},
+        target={"retry": retry},
+        embedders={"default": embedder},
+    )
+    embedder.wait = pipeline.clock.advance
+    poisons = {"error", "drop", "hang"}
+    for name in ["good 1", *poisons, "good 2"]:
+        write(pipeline, name, f"{name} is a text", lane="bulk")
+
+    pipeline.drain()
+
+    assert {row(pipeline, name).status for name in poisons} == {Status.FAILED_MAX_RETRIES}
+    assert {row(pipeline, f"good {n}").status for n in (1, 2)} == {Status.COMPLETED}
+    assert max(Counter(embedder.paid).values()) == 1
 
 
 class Bucket(HashedEmbedder):

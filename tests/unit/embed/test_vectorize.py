@@ -333,6 +333,28 @@ def isolated(*texts: str, document: int = 0) -> list[Piece]:
     return [Piece(f"{document}/{n}", text, 10, document, past) for n, text in enumerate(texts)]
 
 
+@pytest.mark.parametrize("word", ["broken", "strange"])
+def test_documents_that_would_be_given_up_are_asked_for_one_by_one(word: str) -> None:
+    """R10 R35: not for what another one of their request has caused; at most twice each."""
+    embedder = PickyEmbedder()
+    last = [replace(piece, past=Past(is_last=True)) for piece in pieces("a", word, "b", "c")]
+
+    bought = vectorize(last, embedder, Buying(1000), RunTime(lambda: 60, 120))
+
+    assert (set(bought.paid), set(bought.failed)) == ({"0", "2", "3"}, {"1"})
+    assert embedder.requests == [["probe"], ["a"], ["b"], ["c"]]
+
+
+def test_documents_that_would_be_given_up_fail_with_the_provider() -> None:
+    """R35: where even a harmless text fails, nothing is asked again."""
+    embedder = FakeEmbedder(always=FailureError(BROKEN))
+    last = [replace(piece, past=Past(is_last=True)) for piece in pieces("a", "b")]
+
+    bought = vectorize(last, embedder, Buying(1000), RunTime(lambda: 60, 120))
+
+    assert (bought.failed, embedder.asked) == ({"0": BROKEN, "1": BROKEN}, 2)
+
+
 def test_chunk_for_which_the_provider_fails_is_found_in_its_document() -> None:
     """R27: once the document has requests of its own, which are halved."""
     chunks = isolated("one", "two", "broken", "four")
