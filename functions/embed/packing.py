@@ -20,6 +20,7 @@ class Past:
     """How the provider has answered for a document before."""
 
     has_failed_often: bool = False
+    failures: int = 0  # provider errors and timeouts in a row
     timeouts: int = 0  # in a row
     throttles: int = 0
     is_last: bool = False  # one more failure may give it up: it is not to share that of others
@@ -98,8 +99,10 @@ def by_document(pieces: Sequence[Piece]) -> list[list[Piece]]:
     ]
 
 
-def _risk(piece: Piece) -> tuple[bool, int]:
-    return piece.past.is_isolated, piece.past.timeouts
+def _risk(piece: Piece) -> tuple[bool, int, int]:
+    past = piece.past
+    # What has failed most may stop those behind it: by a timeout, or by a cooldown for all.
+    return past.is_isolated, past.timeouts, past.failures
 
 
 def _fill(pieces: Iterable[Piece], max_tokens: int, max_inputs: int) -> Iterator[list[Piece]]:

@@ -234,6 +234,7 @@ def _past(row: LedgerRow, retry: RetrySettings) -> Past:
     is_last = progress.attempts + 1 >= progress.max_attempts
     return Past(
         has_failed_often=progress.provider_failures >= (1 if is_last else ISOLATED_AFTER),
+        failures=progress.provider_failures,
         timeouts=row.timeouts,
         throttles=progress.throttles,
         is_last=any(

@@ -215,7 +215,8 @@ def _unanswered(outcome: Outcome, doubt: Failure) -> Outcome:
 def _judged(outcome: Outcome) -> Outcome:
     """Let a text that is throttled while another has passed spend its attempts."""
     failure = outcome.failure
-    if failure is None or failure.kind is not FailureKind.THROTTLED:
+    # What only waited for others is not throttled itself.
+    if failure is None or failure.kind is not FailureKind.THROTTLED or not failure.is_asked:
         return outcome
     if len(outcome.pieces) > 1 or not outcome.pieces[0].past.is_throttled_often:
         return outcome

@@ -148,6 +148,29 @@ def test_request_above_what_the_provider_takes_at_once_is_made_smaller() -> None
     assert {row(pipeline, name).status for name in names} == {Status.COMPLETED}
 
 
+class Busy(HashedEmbedder):
+    """Throttles each request with one word, for longer than a run may wait."""
+
+    def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+        if any("busy" in text for text in texts):
+            raise FailureError(Failure(FailureKind.THROTTLED, "429", 900.0))
+        return super().embed(texts, timeout_seconds=timeout_seconds)
+
+
+def test_texts_beside_one_that_is_throttled_for_long_are_indexed() -> None:
+    """R10 R23: they wait for its cooldown again and again, and spend no attempt for that."""
+    pipeline = make_pipeline(source={"priority_attribute": "lane"}, embedders={"default": Busy(16)})
+    poisons = [f"busy {n}" for n in range(3)]
+    for name in [*poisons, "good"]:
+        write(pipeline, name, f"{name} text" * (9 if name == "good" else 1), lane="bulk")
+
+    run_a_day(pipeline)
+
+    good = row(pipeline, "good")
+    assert good.status is Status.COMPLETED
+    assert FailureKind.PROVIDER_ERROR not in {error.kind for error in good.errors}
+
+
 def test_text_that_is_throttled_while_others_pass_ends_with_its_reason() -> None:
     """R23 R35: by its policy and the healing time, and not before."""
     embedder = Bucket()

@@ -393,6 +393,18 @@ def test_text_that_is_throttled_while_another_passes_spends_attempts(
     assert {failure.kind for failure in bought.failed.values()} == {kind}
 
 
+def test_text_that_only_waits_for_others_is_not_judged() -> None:
+    """R10 R23: it has been throttled beside others, and then it was never asked."""
+    embedder = PickyEmbedder()
+    waits = replace(THROTTLED, is_asked=False)
+    embedder.by_word["waiting"] = FailureError(waits)
+    request = [Piece("0", "waiting", 10, 0, Past(throttles=3))]
+
+    bought = vectorize(request, embedder, Buying(1000), RunTime(lambda: 60, 120))
+
+    assert bought.failed == {"0": waits}
+
+
 def test_what_was_not_asked_is_not_throttled_itself() -> None:
     """R23: only the document whose request was throttled counts that."""
     bought = buy(PickyEmbedder(), "busy", "two", max_tokens=10)
