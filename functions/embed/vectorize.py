@@ -109,7 +109,14 @@ def vectorize(
     )
     purchase = _Purchase(embedder, time)
     purchase.buy(requests[::-1])
-    return replace(_folded(purchase.outcomes), cause=purchase.cause, judged=purchase.judged)
+    bought = _folded(purchase.outcomes)
+    # A part that was never asked for keeps the failure of the whole: a provider that wants to be
+    # left alone after each would have a document tried for ever.
+    failed = {
+        name: failure if failure.is_asked else purchase.judged_for.get(name, failure)
+        for name, failure in bought.failed.items()
+    }
+    return replace(bought, failed=failed, cause=purchase.cause, judged=purchase.judged)
 
 
 @dataclass
@@ -122,6 +129,7 @@ class _Purchase:
     cause: Failure | None = None
     has_passed: bool = False
     judged: int = 0
+    judged_for: dict[str, Failure] = field(default_factory=dict)  # by piece hash
 
     def buy(self, waiting: list[list[Piece]]) -> None:
         """Send the requests, the last of the list first, while there is time."""
@@ -129,6 +137,8 @@ class _Purchase:
             outcome = self._ask(waiting.pop())
             if outcome.has_failed_alone and self.has_passed:
                 self.judged += 1
+                if outcome.failure is not None:
+                    self.judged_for |= {one.hash: outcome.failure for one in outcome.pieces}
             if self._can_halve(outcome):
                 waiting += outcome.parts()[::-1]
                 outcome = Outcome()

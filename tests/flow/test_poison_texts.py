@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -169,6 +170,29 @@ def test_texts_beside_one_that_is_throttled_for_long_are_indexed() -> None:
     good = row(pipeline, "good")
     assert good.status is Status.COMPLETED
     assert FailureKind.PROVIDER_ERROR not in {error.kind for error in good.errors}
+
+
+class Fenced(HashedEmbedder):
+    """Answers one word with a 503, and then wants to be left alone for longer than a run is."""
+
+    def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+        if any("error" in text for text in texts):
+            raise FailureError(replace(DOWN, retry_after_seconds=150.0))
+        return super().embed(texts, timeout_seconds=timeout_seconds)
+
+
+def test_text_after_which_the_provider_wants_to_be_left_alone_ends() -> None:
+    """R10 R23: also if it has several chunks, of which one after the other would be asked for."""
+    pipeline = make_pipeline(
+        source={"priority_attribute": "lane"},
+        target={"chunk_tokens": 16},
+        embedders={"default": Fenced(16)},
+    )
+    write(pipeline, "poison", "error " * 60, lane="bulk")
+
+    run_a_day(pipeline)
+
+    assert row(pipeline, "poison").status is Status.FAILED_MAX_RETRIES
 
 
 def test_text_that_is_throttled_while_others_pass_ends_with_its_reason() -> None:

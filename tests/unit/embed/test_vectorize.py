@@ -366,6 +366,24 @@ def test_chunk_for_which_the_provider_fails_is_found_in_its_document() -> None:
     assert bought.judged == 3
 
 
+def test_part_that_is_not_asked_for_keeps_the_failure_of_the_whole() -> None:
+    """R10 R23: the provider wants to be left alone after each failure; the document ends."""
+
+    class LeftAlone(FakeEmbedder):
+        def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+            if self.asked == 2:
+                raise FailureError(replace(THROTTLED, is_asked=False))
+            return super().embed(texts, timeout_seconds=timeout_seconds)
+
+    embedder = LeftAlone(failures=[None, BROKEN])
+    past = Past(has_failed_often=True)
+    request = [Piece(f"{n}", f"text {n}", 10, 0, past) for n in range(2)]
+
+    bought = vectorize(request, embedder, Buying(1000), RunTime(lambda: 60, 120))
+
+    assert bought.failed == {"0": BROKEN, "1": BROKEN}
+
+
 def test_isolated_documents_are_left_alone_while_the_provider_is_down() -> None:
     """R25 R35: a harmless text fails, too; nothing else is asked, and no other one fails."""
     embedder = FakeEmbedder(always=FailureError(BROKEN))
