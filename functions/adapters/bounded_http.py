@@ -81,6 +81,8 @@ class BoundedTransport(httpx2.HTTPTransport):
             answer = self._answer(request)
         encoding = answer.headers.pop("content-encoding", "").strip().lower()
         answer.headers.pop("content-length", None)
+        # Kept, cookies of ever new names would make each request longer, until all are refused.
+        answer.headers.pop("set-cookie", None)
         # JSON is UTF-8 whatever a header says, and the SDK would trust that.
         media_type, _, _ = answer.headers.get("content-type", "").partition(";")
         answer.headers["content-type"] = media_type

@@ -40,6 +40,8 @@ BYTES_PER_NUMBER = 26
 BYTES_PER_ITEM = 300
 BYTES_BESIDE_ITEMS = 200_000
 LARGEST_ANSWER_BYTES = 64_000_000
+# The least square that a float32 holds with all its digits.
+LEAST_SQUARE = np.finfo(np.float32).tiny
 # No tokenizer makes more of a text than its bytes and a few marks.
 MARKS_PER_TEXT = 100
 # Before they count tokens, providers take a quarter of the UTF-8 bytes for them.
@@ -85,6 +87,12 @@ def checked(embedding: object, dimensions: int) -> "Vector | Failure":
         return wrong("a vector holds NaN or infinity")
     if not vector.any():
         return wrong("a vector is all zeros")
+    with np.errstate(over="ignore", under="ignore"):
+        square = vector @ vector
+    # The index takes it all the same: with a cosine of NaN or infinity it comes first in every
+    # search, and in a compressed index it fails them all.
+    if not LEAST_SQUARE <= square < np.inf:
+        return wrong("a vector is too short or too long for a cosine")
     return vector
 
 

@@ -120,15 +120,16 @@ def body(entry: Entry | Tombstone) -> dict[str, Any]:
 
 def chunk_hashes(doc: Mapping[str, Any]) -> set[str]:
     """Name the chunks that an entry has."""
-    return {chunk["hash"] for chunk in doc["_source"].get("chunks") or []}
+    return {chunk.get("hash") for chunk in doc["_source"].get("chunks") or []}
 
 
 def vectors(
     doc: Mapping[str, Any], hashes: Collection[str], to_vector: Callable[[list[float]], Vector]
 ) -> dict[str, Vector]:
-    """Read the vectors of some chunks."""
+    """Read the vectors of some chunks; one that was damaged has none."""
     chunks = doc["_source"].get("chunks") or []
-    return {c["hash"]: to_vector(c["vector"]) for c in chunks if c["hash"] in hashes}
+    kept = [chunk for chunk in chunks if chunk.get("hash") in hashes and chunk.get("vector")]
+    return {chunk["hash"]: to_vector(chunk["vector"]) for chunk in kept}
 
 
 def stored(doc: Mapping[str, Any]) -> StoredEntry:
@@ -137,7 +138,7 @@ def stored(doc: Mapping[str, Any]) -> StoredEntry:
     chunks = source.get("chunks") or []
     return StoredEntry(
         version=doc["_version"],
-        deleted=source["deleted"],
+        deleted=source.get("deleted", False),
         content_hash=source.get("content_hash"),
         reason=source.get("reason"),
         chunks=len(chunks),

@@ -65,6 +65,11 @@ class FailureKind(StrEnum):
     def spends_attempt(self) -> bool:
         return not self.traits.is_free
 
+    @property
+    def is_retryable(self) -> bool:
+        """Tell whether a policy decides how often it is tried again."""
+        return self.spends_attempt and not self.is_permanent
+
 
 @dataclass(frozen=True)
 class Failure:

@@ -86,6 +86,17 @@ def next_step(
     return _hide_or_park(max(delay, asked), tried, settings)
 
 
+def may_be_last(
+    kind: FailureKind, tried: Progress, settings: RetrySettings, *, document_type: str
+) -> bool:
+    """Tell whether one more failure of a kind may give a document up, without any healing."""
+    policy = settings.policy(document_type)
+    if not policy.retries(kind):
+        return True
+    is_healed = settings.healing.hours > 0 and tried.failing_since_ms is None
+    return not is_healed and tried.attempts + 1 >= policy.attempts_of(kind)
+
+
 def later_seconds(receives: int) -> float:
     """Return for how long a message goes back while the ledger can be neither read nor written."""
     growing = FREE_BASE_SECONDS * LATER_GROWTH ** (min(receives, MAX_RECEIVES) - 1)

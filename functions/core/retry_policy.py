@@ -19,7 +19,7 @@ class Strategy(StrEnum):
 
 
 # The others either never pass or wait without spending an attempt, whatever a policy says.
-RETRYABLE = tuple(kind for kind in FailureKind if kind.spends_attempt and not kind.is_permanent)
+RETRYABLE = tuple(kind for kind in FailureKind if kind.is_retryable)
 _KINDS = ", ".join(RETRYABLE)
 _WEEK_SECONDS = 7 * 24 * 60 * 60
 _DELAYS = f"a list of delays, 0 to {_WEEK_SECONDS} (a week) each; the last one repeats"

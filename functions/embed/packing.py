@@ -20,8 +20,10 @@ class Past:
     """How the provider has answered for a document before."""
 
     has_failed_often: bool = False
+    failures: int = 0  # provider errors and timeouts in a row
     timeouts: int = 0  # in a row
     throttles: int = 0
+    is_last: bool = False  # one more failure may give it up: it is not to share that of others
 
     @property
     def is_throttled_often(self) -> bool:
@@ -89,8 +91,18 @@ def halves(pieces: Sequence[Piece]) -> tuple[list[Piece], list[Piece]]:
     )
 
 
-def _risk(piece: Piece) -> tuple[bool, int]:
-    return piece.past.is_isolated, piece.past.timeouts
+def by_document(pieces: Sequence[Piece]) -> list[list[Piece]]:
+    """Split a request into one for each document."""
+    return [
+        [piece for piece in pieces if piece.document == document]
+        for document in dict.fromkeys(piece.document for piece in pieces)
+    ]
+
+
+def _risk(piece: Piece) -> tuple[bool, int, int]:
+    past = piece.past
+    # What has failed most may stop those behind it: by a timeout, or by a cooldown for all.
+    return past.is_isolated, past.timeouts, past.failures
 
 
 def _fill(pieces: Iterable[Piece], max_tokens: int, max_inputs: int) -> Iterator[list[Piece]]:

@@ -7,7 +7,9 @@ from functions.core.entry import Chunk, Entry, StoredEntry, Vector
 from functions.core.failure import Failure, FailureError, FailureKind, MissingIndexError
 from functions.core.identity import EntryId, RowKey
 from functions.core.ledger_row import LedgerRow
+from functions.core.next_step import may_be_last
 from functions.core.ports import Embedder, Stash, Telemetry, VectorIndex
+from functions.core.retry_policy import RetrySettings
 from functions.core.settings import TargetSettings
 from functions.embed.chunking import count_tokens, starts
 from functions.embed.ending import Failed, Untouched
@@ -20,6 +22,8 @@ from functions.embed.vectorize import Buying, Vectors, vectorize
 # After so many provider errors and timeouts a document is asked for in requests of its own: if it
 # is the cause, the others pass, and if another one is, it passes.
 ISOLATED_AFTER = 2
+# With what a request may fail for one of its documents, apart from a refusal.
+SHARED_FAILURES = (FailureKind.PROVIDER_ERROR, FailureKind.TIMEOUT, FailureKind.UNKNOWN)
 
 
 @dataclass(frozen=True)
@@ -194,7 +198,7 @@ class Payment:
         pieces: dict[str, dict[str, Piece]] = {}  # by tenant and hash
         for number, prepared in enumerate(load):
             of_tenant = pieces.setdefault(prepared.document.tenant, {})
-            past = _past(prepared.job.row)
+            past = _past(prepared.job.row, self.target.retry)
             for text, digest in zip(prepared.inputs, prepared.hashes, strict=True):
                 if digest in known[prepared.job.key]:
                     continue
@@ -213,14 +217,18 @@ def _stored(index: VectorIndex, load: Sequence[Prepared]) -> dict[EntryId, Store
     return index.read([one.job.entry_id for one in load], hashes=hashes)
 
 
-def _past(row: LedgerRow) -> Past:
+def _past(row: LedgerRow, retry: RetrySettings) -> Past:
     progress = row.progress
     # On its last attempt after one, too: another document of the request may be the cause.
     is_last = progress.attempts + 1 >= progress.max_attempts
     return Past(
         has_failed_often=progress.provider_failures >= (1 if is_last else ISOLATED_AFTER),
+        failures=progress.provider_failures,
         timeouts=row.timeouts,
         throttles=progress.throttles,
+        is_last=any(
+            may_be_last(kind, progress, retry, document_type=row.type) for kind in SHARED_FAILURES
+        ),
     )
 
 

@@ -17,7 +17,7 @@ from functions.core.failure import (
 )
 from functions.core.ports import HARMLESS, Embedder
 from functions.embed.ending import NO_TIME
-from functions.embed.packing import Piece, halves, pack
+from functions.embed.packing import Piece, by_document, halves, pack
 from functions.embed.run_time import RunTime
 
 REFUSALS = (RefusedRequestError, TooLargeRequestError)
@@ -52,7 +52,8 @@ class Outcome:
     @property
     def is_in_question(self) -> bool:
         """Tell whether it may have failed for what is in it."""
-        return self.has_failed_alone or isinstance(self.error, REFUSALS)
+        is_refused = isinstance(self.error, REFUSALS)
+        return self.has_failed_alone or is_refused or self.may_be_the_last_of_others
 
     @property
     def has_failed_alone(self) -> bool:
@@ -60,6 +61,20 @@ class Outcome:
         if not self.pieces or not self.pieces[0].past.is_isolated or self.has_passed:
             return False
         return self.failure is None or self.failure.kind.traits.breaker is Part.PROVIDER
+
+    @property
+    def may_be_the_last_of_others(self) -> bool:
+        """Tell whether documents may be given up for what another one of the request has caused."""
+        if self.failure is None or not self.failure.kind.is_retryable:
+            return False
+        is_shared = len({piece.document for piece in self.pieces}) > 1
+        return is_shared and any(piece.past.is_last for piece in self.pieces)
+
+    def parts(self) -> Sequence[list[Piece]]:
+        """Return smaller requests for the same pieces."""
+        # What failed without a word may have been billed: no document is in a third request.
+        split = by_document if self.may_be_the_last_of_others else halves
+        return split(self.pieces)
 
     def of_pieces(self) -> Iterator[tuple[Piece, "Vector | Failure"]]:
         """Yield each piece with its vector or its failure."""
@@ -94,7 +109,14 @@ def vectorize(
     )
     purchase = _Purchase(embedder, time)
     purchase.buy(requests[::-1])
-    return replace(_folded(purchase.outcomes), cause=purchase.cause, judged=purchase.judged)
+    bought = _folded(purchase.outcomes)
+    # A part that was never asked for keeps the failure of the whole: a provider that wants to be
+    # left alone after each would have a document tried for ever.
+    failed = {
+        name: failure if failure.is_asked else purchase.judged_for.get(name, failure)
+        for name, failure in bought.failed.items()
+    }
+    return replace(bought, failed=failed, cause=purchase.cause, judged=purchase.judged)
 
 
 @dataclass
@@ -107,6 +129,7 @@ class _Purchase:
     cause: Failure | None = None
     has_passed: bool = False
     judged: int = 0
+    judged_for: dict[str, Failure] = field(default_factory=dict)  # by piece hash
 
     def buy(self, waiting: list[list[Piece]]) -> None:
         """Send the requests, the last of the list first, while there is time."""
@@ -114,8 +137,10 @@ class _Purchase:
             outcome = self._ask(waiting.pop())
             if outcome.has_failed_alone and self.has_passed:
                 self.judged += 1
+                if outcome.failure is not None:
+                    self.judged_for |= {one.hash: outcome.failure for one in outcome.pieces}
             if self._can_halve(outcome):
-                waiting += halves(outcome.pieces)[::-1]
+                waiting += outcome.parts()[::-1]
                 outcome = Outcome()
             self.outcomes.append(outcome)
             if outcome.failure is not None and self._is_over(outcome.failure, waiting):
@@ -200,7 +225,8 @@ def _unanswered(outcome: Outcome, doubt: Failure) -> Outcome:
 def _judged(outcome: Outcome) -> Outcome:
     """Let a text that is throttled while another has passed spend its attempts."""
     failure = outcome.failure
-    if failure is None or failure.kind is not FailureKind.THROTTLED:
+    # What only waited for others is not throttled itself.
+    if failure is None or failure.kind is not FailureKind.THROTTLED or not failure.is_asked:
         return outcome
     if len(outcome.pieces) > 1 or not outcome.pieces[0].past.is_throttled_often:
         return outcome

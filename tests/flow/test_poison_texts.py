@@ -2,12 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.ledger_row import Status
 from functions.core.ports import HARMLESS, Embedded
+from functions.core.retry_policy import Backoff, Healing, RetryPolicy, RetrySettings
 from local.memory.index import HashedEmbedder
 from local.memory.pipeline import MemoryPipeline
 from tests.builders import make_pipeline
@@ -87,6 +89,40 @@ def test_poison_texts_fail_alone(kinds: list[str]) -> None:
     assert pipeline.telemetry.metrics["BreakerOpened"] == 0
 
 
+NO_HEALING = Healing(hours=0)
+TWICE = Backoff(max_attempts=2)
+TWICE_OF_FIVE = dict.fromkeys((FailureKind.PROVIDER_ERROR, FailureKind.TIMEOUT), TWICE)
+
+
+@pytest.mark.parametrize(
+    "retry",
+    [
+        RetrySettings(default=RetryPolicy(max_attempts=1), healing=NO_HEALING),
+        RetrySettings(default=RetryPolicy(kinds=TWICE_OF_FIVE), healing=NO_HEALING),
+        RetrySettings(default=RetryPolicy(retryable=(FailureKind.INDEX_UNAVAILABLE,))),
+    ],
+    ids=["one attempt", "fewer attempts for a kind", "kind that is not retryable"],
+)
+def test_failure_that_would_be_the_last_is_not_that_of_others(retry: RetrySettings) -> None:
+    """R10 R21 R35: a policy without a second chance gives up nothing but the poison."""
+    embedder = PoisonedEmbedder()
+    pipeline = make_pipeline(
+        source={"priority_attribute": "lane"},
+        target={"retry": retry},
+        embedders={"default": embedder},
+    )
+    embedder.wait = pipeline.clock.advance
+    poisons = {"error", "drop", "hang"}
+    for name in ["good 1", *poisons, "good 2"]:
+        write(pipeline, name, f"{name} is a text", lane="bulk")
+
+    pipeline.drain()
+
+    assert {row(pipeline, name).status for name in poisons} == {Status.FAILED_MAX_RETRIES}
+    assert {row(pipeline, f"good {n}").status for n in (1, 2)} == {Status.COMPLETED}
+    assert max(Counter(embedder.paid).values()) == 1
+
+
 class Bucket(HashedEmbedder):
     """Throttles each request above a size, plainly; `is_empty`: every one."""
 
@@ -111,6 +147,52 @@ def test_request_above_what_the_provider_takes_at_once_is_made_smaller() -> None
     run_a_day(pipeline)
 
     assert {row(pipeline, name).status for name in names} == {Status.COMPLETED}
+
+
+class Busy(HashedEmbedder):
+    """Throttles each request with one word, for longer than a run may wait."""
+
+    def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+        if any("busy" in text for text in texts):
+            raise FailureError(Failure(FailureKind.THROTTLED, "429", 900.0))
+        return super().embed(texts, timeout_seconds=timeout_seconds)
+
+
+def test_texts_beside_one_that_is_throttled_for_long_are_indexed() -> None:
+    """R10 R23: they wait for its cooldown again and again, and spend no attempt for that."""
+    pipeline = make_pipeline(source={"priority_attribute": "lane"}, embedders={"default": Busy(16)})
+    poisons = [f"busy {n}" for n in range(3)]
+    for name in [*poisons, "good"]:
+        write(pipeline, name, f"{name} text" * (9 if name == "good" else 1), lane="bulk")
+
+    run_a_day(pipeline)
+
+    good = row(pipeline, "good")
+    assert good.status is Status.COMPLETED
+    assert FailureKind.PROVIDER_ERROR not in {error.kind for error in good.errors}
+
+
+class Fenced(HashedEmbedder):
+    """Answers one word with a 503, and then wants to be left alone for longer than a run is."""
+
+    def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+        if any("error" in text for text in texts):
+            raise FailureError(replace(DOWN, retry_after_seconds=150.0))
+        return super().embed(texts, timeout_seconds=timeout_seconds)
+
+
+def test_text_after_which_the_provider_wants_to_be_left_alone_ends() -> None:
+    """R10 R23: also if it has several chunks, of which one after the other would be asked for."""
+    pipeline = make_pipeline(
+        source={"priority_attribute": "lane"},
+        target={"chunk_tokens": 16},
+        embedders={"default": Fenced(16)},
+    )
+    write(pipeline, "poison", "error " * 60, lane="bulk")
+
+    run_a_day(pipeline)
+
+    assert row(pipeline, "poison").status is Status.FAILED_MAX_RETRIES
 
 
 def test_text_that_is_throttled_while_others_pass_ends_with_its_reason() -> None:

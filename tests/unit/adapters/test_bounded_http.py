@@ -179,3 +179,21 @@ def test_requests_are_packed_below_the_largest_answer(dimensions: int) -> None:
 
     assert 700 < inputs <= 2048
     assert inputs * dimensions * 26 <= LARGEST_ANSWER_BYTES
+
+
+def test_cookies_are_not_sent_back() -> None:
+    """R22: with a new one in each answer, requests would grow until the provider refuses them."""
+    asked: list[bytes] = []
+
+    def play(connection: Connection) -> None:
+        for number in range(2):
+            asked.append(connection.request())
+            connection.send(http(BODY, f"set-cookie: visit{number}=1; path=/"))
+
+    with RawServer(play) as server:
+        mine = embedder(server)
+        for _ in range(2):
+            mine.embed(["hello"], timeout_seconds=5)
+
+    assert len(asked) == 2
+    assert not any(b"cookie" in request.lower() for request in asked)

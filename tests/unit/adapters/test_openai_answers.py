@@ -78,6 +78,8 @@ def test_numbers_instead_of_base64_are_taken(scripted: ScriptedServer) -> None:
         pytest.param(None, id="null"),
         pytest.param({"0": [1, 2]}, id="an object"),
         pytest.param([item(0, [1, 1e999])], id="infinity"),
+        pytest.param([item(0, [1e-45, 1e-45])], id="too short for a cosine"),
+        pytest.param([item(0, [1e30, 1e30])], id="too long for a cosine"),
     ],
 )
 def test_wrong_answer_is_a_provider_error(scripted: ScriptedServer, data: object) -> None:

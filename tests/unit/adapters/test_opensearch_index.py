@@ -1,6 +1,7 @@
 """Bulk bodies and their answers, on a server that answers as an OpenSearch in trouble does."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -148,6 +149,33 @@ def test_read_that_one_shard_cannot_answer_is_a_failure(
         FailureKind.INDEX_UNAVAILABLE,
         "OpenSearch: reading answered no_shard_available_action_exception",
     )
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"chunks": [{"hash": "h0"}]},
+        {"chunks": [{"hash": "h0", "vector": None}]},
+        {"chunks": [{"vector": [1, 2]}, {"hash": "h0"}]},
+        {},
+    ],
+    ids=["no vector", "null", "no hash", "no field at all"],
+)
+def test_damaged_entry_has_no_vector_to_take(
+    index: OpenSearchIndex, scripted: ScriptedServer, damage: dict[str, Any]
+) -> None:
+    """R10 R45: its document is embedded again, and no other one fails with it."""
+    good = {"deleted": False, "chunks": [{"hash": "h0", "vector": [1, 2]}]}
+    sources = {entry("a").entry_id: damage, entry("b").entry_id: good}
+    docs = [
+        {"_id": name, "found": True, "_version": 1, "_source": source}
+        for name, source in sources.items()
+    ]
+    scripted.answers = [Answer(body=json.dumps({"docs": docs}).encode())]
+
+    stored = index.read(list(sources), hashes=["h0"])
+
+    assert [len(one.vectors) for one in stored.values()] == [0, 1]
 
 
 @pytest.mark.parametrize(

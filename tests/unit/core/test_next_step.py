@@ -22,6 +22,7 @@ from functions.core.next_step import (
     RetryAfter,
     Step,
     later_seconds,
+    may_be_last,
     next_step,
     soon_seconds,
 )
@@ -137,6 +138,31 @@ def test_kind_that_is_not_retryable_is_given_up() -> None:
 
     reason = "1 attempts failed, the last one with provider_error: 503"
     assert step == GiveUp(reason, is_permanent=False)
+
+
+TIMEOUT = FailureKind.TIMEOUT
+TWICE = RetryPolicy(kinds={TIMEOUT: Backoff(max_attempts=2)})
+NEVER = RetrySettings(default=RetryPolicy(retryable=(FailureKind.RESOURCE,)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "tried", "is_last"),
+    [
+        (UNHEALED, Progress(attempts=3), False),
+        (UNHEALED, Progress(attempts=4), True),
+        (PLAIN, Progress(attempts=4), False),
+        (PLAIN, Progress(attempts=9, failing_since_ms=NOW_MS), True),
+        (NEVER, Progress(), True),
+        (RetrySettings(default=TWICE), Progress(attempts=1), False),
+        (RetrySettings(default=TWICE, healing=Healing(hours=0)), Progress(), False),
+        (RetrySettings(default=TWICE, healing=Healing(hours=0)), Progress(attempts=1), True),
+    ],
+)
+def test_failure_that_may_be_the_last_is_known_before(
+    settings: RetrySettings, tried: Progress, is_last: bool
+) -> None:
+    """R21 R35: by the attempts of its kind, and by what comes after them."""
+    assert may_be_last(TIMEOUT, tried, settings, document_type="x") is is_last
 
 
 def test_attempts_are_cut_while_most_requests_fail() -> None:

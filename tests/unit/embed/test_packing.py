@@ -93,6 +93,15 @@ def test_requests_that_are_throttled_again_and_again_become_smaller(
     assert len(_packed(*pieces)) == requests
 
 
+def test_isolated_document_that_failed_least_comes_first() -> None:
+    """R10: a failure may stop all that comes behind it, by a cooldown."""
+    often, once = Past(throttles=3, failures=4), Past(throttles=3, failures=1)
+
+    packed = _packed(Piece("often", "x", 10, 0, often), Piece("once", "x", 90, 1, once))
+
+    assert packed == [["once"], ["often"]]
+
+
 @pytest.mark.parametrize("is_isolated", [False, True])
 def test_request_is_filled_to_its_last_token(is_isolated: bool) -> None:
     """R09: the first one as well as those after it, and those of one document alone."""

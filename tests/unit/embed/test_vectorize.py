@@ -333,6 +333,28 @@ def isolated(*texts: str, document: int = 0) -> list[Piece]:
     return [Piece(f"{document}/{n}", text, 10, document, past) for n, text in enumerate(texts)]
 
 
+@pytest.mark.parametrize("word", ["broken", "strange"])
+def test_documents_that_would_be_given_up_are_asked_for_one_by_one(word: str) -> None:
+    """R10 R35: not for what another one of their request has caused; at most twice each."""
+    embedder = PickyEmbedder()
+    last = [replace(piece, past=Past(is_last=True)) for piece in pieces("a", word, "b", "c")]
+
+    bought = vectorize(last, embedder, Buying(1000), RunTime(lambda: 60, 120))
+
+    assert (set(bought.paid), set(bought.failed)) == ({"0", "2", "3"}, {"1"})
+    assert embedder.requests == [["probe"], ["a"], ["b"], ["c"]]
+
+
+def test_documents_that_would_be_given_up_fail_with_the_provider() -> None:
+    """R35: where even a harmless text fails, nothing is asked again."""
+    embedder = FakeEmbedder(always=FailureError(BROKEN))
+    last = [replace(piece, past=Past(is_last=True)) for piece in pieces("a", "b")]
+
+    bought = vectorize(last, embedder, Buying(1000), RunTime(lambda: 60, 120))
+
+    assert (bought.failed, embedder.asked) == ({"0": BROKEN, "1": BROKEN}, 2)
+
+
 def test_chunk_for_which_the_provider_fails_is_found_in_its_document() -> None:
     """R27: once the document has requests of its own, which are halved."""
     chunks = isolated("one", "two", "broken", "four")
@@ -342,6 +364,24 @@ def test_chunk_for_which_the_provider_fails_is_found_in_its_document() -> None:
     assert sorted(bought.paid) == ["0/0", "0/1", "0/3"]
     assert bought.failed == {"0/2": BROKEN}
     assert bought.judged == 3
+
+
+def test_part_that_is_not_asked_for_keeps_the_failure_of_the_whole() -> None:
+    """R10 R23: the provider wants to be left alone after each failure; the document ends."""
+
+    class LeftAlone(FakeEmbedder):
+        def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+            if self.asked == 2:
+                raise FailureError(replace(THROTTLED, is_asked=False))
+            return super().embed(texts, timeout_seconds=timeout_seconds)
+
+    embedder = LeftAlone(failures=[None, BROKEN])
+    past = Past(has_failed_often=True)
+    request = [Piece(f"{n}", f"text {n}", 10, 0, past) for n in range(2)]
+
+    bought = vectorize(request, embedder, Buying(1000), RunTime(lambda: 60, 120))
+
+    assert bought.failed == {"0": BROKEN, "1": BROKEN}
 
 
 def test_isolated_documents_are_left_alone_while_the_provider_is_down() -> None:
@@ -369,6 +409,18 @@ def test_text_that_is_throttled_while_another_passes_spends_attempts(
     bought = vectorize(request, PickyEmbedder(), Buying(1000), RunTime(lambda: 60, 120))
 
     assert {failure.kind for failure in bought.failed.values()} == {kind}
+
+
+def test_text_that_only_waits_for_others_is_not_judged() -> None:
+    """R10 R23: it has been throttled beside others, and then it was never asked."""
+    embedder = PickyEmbedder()
+    waits = replace(THROTTLED, is_asked=False)
+    embedder.by_word["waiting"] = FailureError(waits)
+    request = [Piece("0", "waiting", 10, 0, Past(throttles=3))]
+
+    bought = vectorize(request, embedder, Buying(1000), RunTime(lambda: 60, 120))
+
+    assert bought.failed == {"0": waits}
 
 
 def test_what_was_not_asked_is_not_throttled_itself() -> None:
