@@ -42,7 +42,10 @@ TAKE_OBJECTS = ("s3:GetObject", "s3:DeleteObject")
 READ_ITEMS = ("dynamodb:BatchGetItem",)
 # https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html
 READ_TABLE = ("dynamodb:BatchGetItem", "dynamodb:DescribeTable", "dynamodb:Scan")
-SWAP_ROWS = ("dynamodb:BatchGetItem", "dynamodb:PutItem")
+# BatchExecuteStatement is allowed by what its statements do.
+# https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-iam.html
+CHANGE_ROWS = ("dynamodb:BatchGetItem", "dynamodb:PartiQLUpdate")
+MAKE_AND_CHANGE_ROWS = (*CHANGE_ROWS, "dynamodb:PutItem")
 LIST_ROWS = ("dynamodb:Query",)
 REMOVE_ROWS = ("dynamodb:DeleteItem",)
 # Single items beside the rows: breakers, cooldowns, and where a sweep stopped.
@@ -91,7 +94,7 @@ def _grant_enqueue(parts: Parts) -> None:
     tables = stores.tables.values()
     allow(role, READ_STREAM, [table.stream_arn for table in tables])
     allow(role, DECRYPT, _keys(*tables), only=via(role, "dynamodb"))
-    allow(role, SWAP_ROWS, [stores.ledger.table.table_arn])
+    allow(role, MAKE_AND_CHANGE_ROWS, [stores.ledger.table.table_arn])
     allow(role, READ_ITEM, [stores.ledger.table.table_arn], only=control_items(*parts.embeds))
     allow(role, SEND_TASKS, _queues(parts))
     allow(role, LIST_BUCKET, [stores.failed.bucket.bucket_arn])
@@ -105,7 +108,7 @@ def _grant_embed(target: str, parts: Parts) -> None:
     allow(role, RECEIVE_TASKS, lanes.arns())
     allow(role, SEND_TASKS, lanes.arns(fifo_only=True))
     allow(role, READ_ITEMS, [table.arn for table in tables])
-    allow(role, SWAP_ROWS, [ledger], only=rows_of(target))
+    allow(role, CHANGE_ROWS, [ledger], only=rows_of(target))
     allow(role, READ_AND_CHANGE_ITEM, [ledger], only=control_items(target))
     if (budget := parts.config.targets[target].budget) and budget.tenant_tokens_per_day:
         allow(role, READ_AND_CHANGE_ITEM, [ledger], only=tenant_items(target))
@@ -162,7 +165,7 @@ def _grant_sweep(parts: Parts) -> None:
     role, stores = parts.sweep.role, parts.stores
     ledger, queues = stores.ledger.table.table_arn, _queues(parts)
     allow(role, LIST_ROWS, [stores.ledger.index_arn])
-    allow(role, SWAP_ROWS, [ledger])
+    allow(role, MAKE_AND_CHANGE_ROWS, [ledger])
     allow(role, REMOVE_ROWS, [ledger])
     allow(role, READ_ITEM, [ledger])
     allow(role, CHANGE_ITEM, [ledger], only=control_items(*parts.embeds))
@@ -183,7 +186,7 @@ def _grant_backfill(parts: Parts) -> None:
     allow(role, READ_TABLE, [table.arn for table in tables])
     allow(role, DECRYPT, _keys(*tables), only=via(role, "dynamodb"))
     allow(role, LIST_ROWS, [stores.ledger.index_arn])
-    allow(role, SWAP_ROWS, [ledger])
+    allow(role, MAKE_AND_CHANGE_ROWS, [ledger])
     allow(role, SEND_TASKS, [*queues, stores.errands.queue.queue_arn])
     allow(role, COUNT_TASKS, queues)
     allow(role, RECEIVE_TASKS, [stores.errands.queue.queue_arn])

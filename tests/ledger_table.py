@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from tests import moto_statements  # noqa: F401  (moto writes rows as DynamoDB does)
+
 
 def create_ledger_table(dynamodb: Any, name: str) -> None:
     """Create the table with its sparse index."""

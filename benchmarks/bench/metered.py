@@ -17,15 +17,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import boto3
 import botocore.handlers
 
+from benchmarks.statements import with_units
 from functions.adapters.opensearch_http import OpenSearchHttp
 from local.runner.place import RunnerPlace
 from local.runner.program import make_program
 from local.specs import FunctionSpec
 
 RUN_SECONDS = 120.0
-WRITES = ("PutItem", "UpdateItem", "DeleteItem")
+WRITES = ("PutItem", "UpdateItem", "DeleteItem", "BatchExecuteStatement")
 
 
 class Counts:
@@ -34,9 +36,12 @@ class Counts:
     def __init__(self) -> None:
         """Be there before the first client: each takes the handlers that it finds."""
         self.found: Counter[str] = Counter()
+        # Of a session of its own, and made before the handlers: what it asks is not counted.
+        bills = with_units(boto3.Session().client("dynamodb"))
         handlers: list[Any] = botocore.handlers.BUILTIN_HANDLERS
         handlers.append(("provide-client-params.dynamodb.*", self._ask))
         handlers.append(("provide-client-params.events.PutEvents", self._count_events))
+        handlers.append(("before-call.dynamodb.BatchExecuteStatement", bills))
         handlers.append(("after-call.*", self._count))
         call = OpenSearchHttp.call
 
@@ -65,8 +70,8 @@ class Counts:
             calls = billed if isinstance(billed, list) else [billed]
             units = sum(one["CapacityUnits"] for one in calls)  # with those of its indexes
             self.found["write units" if name in WRITES else "read units"] += units
-            found = parsed.get("Responses", {})
-            self.found["items"] += sum(len(one) for one in found.values())
+            if name == "BatchGetItem":
+                self.found["items"] += sum(len(one) for one in parsed["Responses"].values())
 
     def _count_index(self, path: str, query: Mapping[str, str]) -> None:
         name = path.rsplit("/", 1)[-1]

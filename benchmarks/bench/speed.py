@@ -119,7 +119,7 @@ def _pair(question: str, ran: Ran, name: str, limit: float | None = None, scale:
 def _cpu(folder: str, ran: Ran, bare_ms: float, beside: str) -> Row:
     own = ran.each[f"{folder} CPU ms"]
     calls = {
-        "embed": "2 writes, 2 reads in batches, bulk body",
+        "embed": "2 writes and 2 reads in batches, bulk body",
         "enqueue": "1 write, a tenth of a send",
     }
     return Row(

@@ -1,17 +1,30 @@
-"""The ledger table. Every write compares the revision that it was read at."""
+"""The ledger table. Every write compares the revision that it was read at.
+
+A new row is put, as only that answers with the row that stands there; up to 25 rows that exist
+are replaced in one request.
+"""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from pydantic import TypeAdapter, ValidationError
 
 from functions.adapters.dynamodb_batch import batch_get
+from functions.adapters.dynamodb_statements import (
+    MAX_CHARACTERS,
+    MAX_STATEMENTS,
+    Answer,
+    Unmet,
+    execute,
+)
 from functions.adapters.dynamodb_values import from_dynamodb, to_dynamodb
 from functions.adapters.store_errors import store_failures
+from functions.core.batches import batches_by_size
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import RowKey
 from functions.core.lane import Lane
@@ -34,6 +47,25 @@ PARTS = {
     for part in fields(LedgerRow)
     if isinstance(part.type, type) and is_dataclass(part.type)
 }
+# All that an item may hold beside its key: what a row has not is removed from the item. One that
+# no code writes any more stays here as long as rows may have it.
+ATTRIBUTES = sorted(
+    {
+        *(field.name for field in fields(LedgerRow) if field.name not in PARTS),
+        *(name for names in PARTS.values() for name in names),
+        *("schema", "in_work", "open_shard", "due_ms", "write_id"),
+    }
+)
+
+
+@dataclass(frozen=True)
+class _Replacement:
+    """A row as it shall stand, and the statement that puts it there."""
+
+    row: LedgerRow
+    write_id: dict[str, str]
+    statement: dict[str, Any]
+    characters: int
 
 
 class DynamoDbLedger:
@@ -62,25 +94,46 @@ class DynamoDbLedger:
     def write(self, rows: Sequence[LedgerRow]) -> Swapped:
         if not rows:
             return Swapped({}, {})
+        new = [row for row in rows if not row.revision]
         # A part for each thread: rows handed over one by one would switch threads each time.
-        parts = [rows[number::PARALLEL_WRITES] for number in range(min(PARALLEL_WRITES, len(rows)))]
-        with ThreadPoolExecutor(len(parts)) as pool:
-            written = [pool.submit(self._write_part, part) for part in parts]
+        parts = [new[number::PARALLEL_WRITES] for number in range(min(PARALLEL_WRITES, len(new)))]
+        changed = batches_by_size(
+            (self._replacement(row) for row in rows if row.revision),
+            lambda one: one.characters,
+            max_size=MAX_CHARACTERS,
+            max_items=MAX_STATEMENTS,
+        )
+        calls: list[Callable[[], Swapped]] = [
+            *(partial(self._insert_all, part) for part in parts),
+            *(partial(self._replace_all, batch) for batch in changed),
+        ]
+        if len(calls) == 1:
+            return calls[0]()
+        with ThreadPoolExecutor(min(PARALLEL_WRITES, len(calls))) as pool:
+            written = [pool.submit(call) for call in calls]
         # Only now, as an error that is raised before would cancel what has not begun.
         return _together(one.result() for one in written)
 
-    def _write_part(self, rows: Sequence[LedgerRow]) -> Swapped:
+    def _insert_all(self, rows: Sequence[LedgerRow]) -> Swapped:
         """Write one after the other; one that fails keeps no other from being written."""
         written: list[Swapped] = []
         failed: FailureError | None = None
         for row in rows:
             try:
-                written.append(self._swap(row))
+                written.append(self._insert(row))
             except FailureError as error:
                 failed = error
         if failed is not None:
             raise failed
         return _together(written)
+
+    def _replace_all(self, changed: Sequence[_Replacement]) -> Swapped:
+        """Write all in one request; one that fails keeps no other from being written."""
+        answers = execute(self._client, self._table, [one.statement for one in changed])
+        for answer in answers:
+            if isinstance(answer, FailureError):
+                raise answer
+        return _together(map(_swapped, changed, answers))
 
     def remove(self, row: LedgerRow) -> bool:
         with store_failures(f"writing table {self._table}"):
@@ -120,26 +173,56 @@ class DynamoDbLedger:
                     if listed is not None:
                         yield listed
 
-    def _swap(self, row: LedgerRow) -> Swapped:
+    def _insert(self, row: LedgerRow) -> Swapped:
         stored = replace(row, revision=row.revision + 1)
-        # Lets an SDK retry recognise its own first write.
-        write_id = {"S": uuid4().hex}
-        condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(row_key)"}
-        if row.revision:
-            condition = _standing_at(row)
+        write_id = _new_write_id()
         with store_failures(f"writing table {self._table}"):
             try:
                 self._client.put_item(
                     TableName=self._table,
                     Item={**to_item(stored), "write_id": write_id},
+                    ConditionExpression="attribute_not_exists(row_key)",
                     ReturnValuesOnConditionCheckFailure="ALL_OLD",
-                    **condition,
                 )
             except self._client.exceptions.ConditionalCheckFailedException as error:
                 standing: Any = error.response.get("Item")
-                if not standing or standing.get("write_id") != write_id:
-                    return _lost(row.row_key, standing)
+                return _met(stored, write_id, standing)
         return Swapped({row.row_key: stored}, {})
+
+    def _replacement(self, row: LedgerRow) -> _Replacement:
+        """Set all that the row has, and remove all else that an item may hold."""
+        stored = replace(row, revision=row.revision + 1)
+        write_id = _new_write_id()
+        item = {**to_item(stored), "write_id": write_id}
+        key = item.pop("row_key")
+        sets = " ".join(f'SET "{name}"=?' for name in item)
+        removes = " ".join(f'REMOVE "{name}"' for name in ATTRIBUTES if name not in item)
+        values = [*item.values(), key, *_standing_values(row).values()]
+        statement = {
+            "Statement": f'UPDATE "{self._table}" {sets} {removes}'
+            " WHERE row_key=? AND revision=? AND created_ms=?",
+            "Parameters": values,
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
+        return _Replacement(stored, write_id, statement, len(str(values)))
+
+
+def _new_write_id() -> dict[str, str]:
+    """Let a write that is sent again, by the SDK or by us, recognise its own first one."""
+    return {"S": uuid4().hex}
+
+
+def _swapped(replacement: _Replacement, answer: Answer) -> Swapped:
+    if isinstance(answer, Unmet):
+        return _met(replacement.row, replacement.write_id, answer.standing)
+    return Swapped({replacement.row.row_key: replacement.row}, {})
+
+
+def _met(stored: LedgerRow, write_id: dict[str, str], standing: dict[str, Any] | None) -> Swapped:
+    """Tell a write that met itself from one that was lost to what stands there."""
+    if standing and standing.get("write_id") == write_id:
+        return Swapped({stored.row_key: stored}, {})
+    return _lost(stored.row_key, standing)
 
 
 def _together(parts: Iterable[Swapped]) -> Swapped:
@@ -219,10 +302,14 @@ def _standing_at(row: LedgerRow) -> dict[str, Any]:
     # The time of creation distinguishes a row that expired and came back from the old one.
     return {
         "ConditionExpression": "revision = :revision AND created_ms = :created_ms",
-        "ExpressionAttributeValues": {
-            ":revision": {"N": str(row.revision)},
-            ":created_ms": {"N": str(row.created_ms)},
-        },
+        "ExpressionAttributeValues": _standing_values(row),
+    }
+
+
+def _standing_values(row: LedgerRow) -> dict[str, Any]:
+    return {
+        ":revision": {"N": str(row.revision)},
+        ":created_ms": {"N": str(row.created_ms)},
     }
 
 

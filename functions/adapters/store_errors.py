@@ -22,5 +22,10 @@ def store_failures(what: str) -> Iterator[None]:
             if isinstance(error, ClientError)
             else type(error).__name__
         )
-        kind = FailureKind.STORE_DENIED if detail in DENIED else FailureKind.STORE_UNAVAILABLE
-        raise FailureError(Failure(kind, f"{what}: {detail}")) from error
+        raise FailureError(store_failure(what, detail)) from error
+
+
+def store_failure(what: str, code: str) -> Failure:
+    """Make a failure of an error's code."""
+    kind = FailureKind.STORE_DENIED if code in DENIED else FailureKind.STORE_UNAVAILABLE
+    return Failure(kind, f"{what}: {code}")

@@ -7,12 +7,14 @@ from uuid import uuid4
 import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
+from moto.dynamodb.models import DynamoDBBackend
 
 from functions.core.lane import Lane
 from tests.builders import make_row, make_task
 from tests.contract.engines import client, engine_url
 from tests.contract.ledger_engines import ledger_table
 from tests.contract.queue_engines import MAX_RECEIVES, SqsEngine
+from tests.moto_statements import OWN
 from tests.repo.checkout import ROOT
 
 
@@ -125,6 +127,43 @@ def test_dynamodb_local_deletes_nothing_by_time_to_live(request: pytest.FixtureR
         table.ledger.write([row])
 
         assert row.row_key in table.ledger.read([row.row_key])
+
+
+@pytest.mark.engines
+@pytest.mark.timeout(600)
+def test_dynamodb_local_does_not_say_what_a_statement_is_billed(
+    request: pytest.FixtureRequest,
+) -> None:
+    """R50: so a statement is counted as the UpdateItem that it is."""
+    with ledger_table(request, "dynamodb-local") as table:
+        statement = f'UPDATE "{table.name}" SET "a"=1 WHERE row_key=?'
+        table.client.put_item(TableName=table.name, Item={"row_key": {"S": "a"}})
+
+        answer = table.client.batch_execute_statement(
+            Statements=[{"Statement": statement, "Parameters": [{"S": "a"}]}],
+            ReturnConsumedCapacity="INDEXES",
+        )
+
+    assert "Error" not in answer["Responses"][0]
+    assert "ConsumedCapacity" not in answer
+
+
+def test_moto_gives_no_error_where_the_condition_of_a_statement_is_not_met(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R28: so tests/moto_statements.py stands in for it."""
+    monkeypatch.setattr(DynamoDBBackend, "batch_execute_statement", OWN)
+    with ledger_table(request, "moto") as table:
+        row = make_row(revision=0)
+        table.ledger.write([row])
+        statement = f'UPDATE "{table.name}" SET "type"=? WHERE row_key=? AND revision=?'
+        values = [{"S": "b"}, {"S": row.row_key}, {"N": "7"}]
+
+        [answer] = table.client.batch_execute_statement(
+            Statements=[{"Statement": statement, "Parameters": values}]
+        )["Responses"]
+
+    assert "Error" not in answer
 
 
 @pytest.mark.engines

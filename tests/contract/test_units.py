@@ -8,12 +8,14 @@ from uuid import uuid4
 
 import pytest
 
+from benchmarks.statements import with_units
 from functions.adapters.dynamodb_control import DynamoDbControl
 from functions.adapters.dynamodb_source import DynamoDbSource
 from functions.adapters.dynamodb_values import to_dynamodb
 from functions.core.backfill_job import Estimate, Job, Only
 from functions.core.errand import SegmentErrand
 from functions.core.lane import Lane
+from local.aws_client import local_client
 from local.memory.pipeline import MemoryPipeline
 from local.memory.table import MemorySource
 from ops.plan.units import BULK, LIVE, Units
@@ -32,6 +34,20 @@ SIZES: dict[str, Callable[..., int]] = {
 }
 
 
+STATEMENTS = "before-call.dynamodb.BatchExecuteStatement"
+
+
+def another(client: Any) -> Any:
+    """Make a client of the same engine, whose calls are not counted."""
+    return local_client("dynamodb", client.meta.endpoint_url)
+
+
+def units_of(parsed: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what each part of a call is billed."""
+    billed = parsed.get("ConsumedCapacity", [])
+    return billed if isinstance(billed, list) else [billed]
+
+
 class Counts:
     """Counts what DynamoDB bills, by its own answers, and what the other ports are asked for."""
 
@@ -40,8 +56,10 @@ class Counts:
         self._events = client.meta.events
         self._events.register("provide-client-params.dynamodb.*", self._ask, "ask")
         self._events.register("after-call.dynamodb.*", self._count, "count")
+        self._events.register(STATEMENTS, with_units(another(client)), "bill")
 
     def stop(self) -> None:
+        self._events.unregister(STATEMENTS, unique_id="bill")
         self._events.unregister("provide-client-params.dynamodb.*", unique_id="ask")
         self._events.unregister("after-call.dynamodb.*", unique_id="count")
 
@@ -56,11 +74,11 @@ class Counts:
             self.found["ledger_reads"] += len(wanted["Keys"])
 
     def _count(self, parsed: dict[str, Any], model: Any, **_: Any) -> None:
-        if model.name == "PutItem":
-            billed = parsed["ConsumedCapacity"]
-            self.found["write_units"] += billed["CapacityUnits"]
-            indexes = billed.get("GlobalSecondaryIndexes", {}).values()
-            self.found["index_units"] += sum(one["CapacityUnits"] for one in indexes)
+        if model.name in ("PutItem", "BatchExecuteStatement"):
+            for billed in units_of(parsed):
+                self.found["write_units"] += billed["CapacityUnits"]
+                indexes = billed.get("GlobalSecondaryIndexes", {}).values()
+                self.found["index_units"] += sum(one["CapacityUnits"] for one in indexes)
 
     def units(self, pipeline: MemoryPipeline) -> Units:
         """Return what a document took of each."""
@@ -151,16 +169,14 @@ class Billed:
         self.reads = self.writes = 0.0
         client.meta.events.register("provide-client-params.dynamodb.*", self._ask)
         client.meta.events.register("after-call.dynamodb.*", self._add)
+        client.meta.events.register(STATEMENTS, with_units(another(client)))
 
     def _ask(self, params: dict[str, Any], model: Any, **_: Any) -> None:
         if "ReturnConsumedCapacity" in model.input_shape.members:
             params["ReturnConsumedCapacity"] = "TOTAL"
 
     def _add(self, parsed: dict[str, Any], model: Any, **_: Any) -> None:
-        billed = parsed.get("ConsumedCapacity", [])
-        units = sum(
-            one["CapacityUnits"] for one in (billed if isinstance(billed, list) else [billed])
-        )
+        units = sum(one["CapacityUnits"] for one in units_of(parsed))
         if model.name in self.READS:
             self.reads += units
         else:

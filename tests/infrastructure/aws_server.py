@@ -17,6 +17,7 @@ from moto.cloudformation.models import cloudformation_backends
 from moto.events.models import Rule
 from moto.server import main
 
+from tests import moto_statements  # noqa: F401  (moto writes rows as DynamoDB does)
 from tests.infrastructure import function_url  # noqa: F401  (moto finds its class)
 
 

@@ -13,7 +13,12 @@ WILDCARDS = (
     "/aws/lambda/*",  # Lambda names the objects of failed records itself.
     "/stash/*",  # One object per row, named by the row's hash.
 )
-WRITES = {"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"}
+WRITES = {
+    "dynamodb:PutItem",
+    "dynamodb:UpdateItem",
+    "dynamodb:DeleteItem",
+    "dynamodb:PartiQLUpdate",
+}
 # X-Ray's two actions take no resource; the network interfaces of Lambda have no name before.
 XRAY = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
 
@@ -66,6 +71,7 @@ def test_every_resource_wildcard_has_a_written_reason(synthesized: Synthesized) 
                 "dynamodb:GetRecords",
                 "dynamodb:GetShardIterator",
                 "dynamodb:ListStreams",
+                "dynamodb:PartiQLUpdate",
                 "dynamodb:PutItem",
                 "s3:ListBucket",
                 "s3:PutObject",
@@ -77,7 +83,7 @@ def test_every_resource_wildcard_has_a_written_reason(synthesized: Synthesized) 
             {
                 "dynamodb:BatchGetItem",
                 "dynamodb:GetItem",
-                "dynamodb:PutItem",
+                "dynamodb:PartiQLUpdate",
                 "dynamodb:UpdateItem",
                 "es:ESHttpPost",
                 "events:PutEvents",
@@ -112,6 +118,7 @@ def test_every_resource_wildcard_has_a_written_reason(synthesized: Synthesized) 
                 "dynamodb:BatchGetItem",
                 "dynamodb:DeleteItem",
                 "dynamodb:GetItem",
+                "dynamodb:PartiQLUpdate",
                 "dynamodb:PutItem",
                 "dynamodb:Query",
                 "dynamodb:UpdateItem",
@@ -130,6 +137,7 @@ def test_every_resource_wildcard_has_a_written_reason(synthesized: Synthesized) 
             {
                 "dynamodb:BatchGetItem",
                 "dynamodb:DescribeTable",
+                "dynamodb:PartiQLUpdate",
                 "dynamodb:PutItem",
                 "dynamodb:Query",
                 "dynamodb:Scan",
@@ -254,7 +262,7 @@ def test_rows_of_a_target_are_changed_by_its_own_embed_alone(synthesize: Any) ->
         (swaps,) = [
             statement
             for statement in statements(synthesize("example"), role)
-            if "dynamodb:PutItem" in statement["Action"]
+            if "dynamodb:PartiQLUpdate" in statement["Action"]
         ]
 
         assert swaps["Condition"] == {

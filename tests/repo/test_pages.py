@@ -123,6 +123,7 @@ def test_rights_of_operators_are_those_of_calls_that_commands_make() -> None:
         "InvokeFunction": "invoke",
         "ListBucket": "head_bucket",
         "BatchWriteItem": "batch_writer",
+        "PartiQLUpdate": "batch_execute_statement",
     }
     rights = {right.split(":")[1] for right in granted("looks") | granted("acts")}
 

@@ -14,6 +14,7 @@ from tests.repo.checkout import ROOT
 # Rights that are not named as the call is.
 # https://docs.aws.amazon.com/service-authorization/latest/reference/
 NAMES = {
+    "dynamodb:BatchExecuteStatement": "dynamodb:PartiQLUpdate",
     "lambda:Invoke": "lambda:InvokeFunction",
     "monitoring:GetMetricData": "cloudwatch:GetMetricData",
     "s3:HeadBucket": "s3:ListBucket",

@@ -53,7 +53,8 @@ def test_error_of_the_table_spends_no_attempt(dynamodb: Any, code: str, kind: Fa
     """R22: reading and writing alike, reported with the code of AWS."""
     ledger, source = DynamoDbLedger(dynamodb.client, "ledger"), DynamoDbSource(dynamodb.client)
     calls: list[tuple[str, str, Callable[[], object]]] = [
-        ("put_item", "writing table ledger", lambda: ledger.write([make_row()])),
+        ("put_item", "writing table ledger", lambda: ledger.write([make_row(revision=0)])),
+        ("batch_execute_statement", "writing table ledger", lambda: ledger.write([make_row()])),
         ("batch_get_item", "reading table ledger", lambda: ledger.read([KEY])),
         (
             "batch_get_item",
