@@ -133,7 +133,29 @@ class DynamoDbLedger:
         for answer in answers:
             if isinstance(answer, FailureError):
                 raise answer
-        return _together(map(_swapped, changed, answers))
+        return _together(map(_swapped, changed, self._looked_up(changed, answers)))
+
+    def _looked_up(
+        self, changed: Sequence[_Replacement], answers: Sequence[Answer]
+    ) -> Sequence[Answer]:
+        """Read the items that answers do not show: a row that is taken for gone is not worked."""
+        keys = [
+            one.row.row_key
+            for one, answer in zip(changed, answers, strict=True)
+            if isinstance(answer, Unmet) and answer.standing is None
+        ]
+        if not keys:
+            return answers
+        wanted = [{"row_key": {"S": key}} for key in dict.fromkeys(keys)]
+        standing = {
+            item["row_key"]["S"]: item for item in batch_get(self._client, self._table, wanted)
+        }
+        return [
+            Unmet(answer.standing or standing.get(one.row.row_key))
+            if isinstance(answer, Unmet)
+            else answer
+            for one, answer in zip(changed, answers, strict=True)
+        ]
 
     def remove(self, row: LedgerRow) -> bool:
         with store_failures(f"writing table {self._table}"):

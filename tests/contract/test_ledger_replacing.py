@@ -217,6 +217,31 @@ def test_write_that_the_sdk_repeats_has_won(table: LedgerTable) -> None:
     assert table.ledger.write(rows).stored == {}
 
 
+def test_row_that_an_answer_does_not_show_is_read(table: LedgerTable) -> None:
+    """R31: taken for gone, its task would be acknowledged unworked."""
+    rows = stored_rows(table, 3)
+    table.ledger.write([rows[0]])
+    table.expire(rows[1].row_key)
+
+    class Silent:
+        """A client whose answers say that a condition was not met, and not what was met."""
+
+        batch_get_item = table.client.batch_get_item
+
+        def batch_execute_statement(self, **request: Any) -> Any:
+            answer = table.client.batch_execute_statement(**request)
+            for one in answer["Responses"]:
+                one.get("Error", {}).pop("Item", None)
+            return answer
+
+    ledger = DynamoDbLedger(Silent(), table.name)  # type: ignore[arg-type]
+
+    assert ledger.write(rows) == Swapped(
+        {rows[2].row_key: replace(rows[2], revision=2)},
+        {rows[0].row_key: replace(rows[0], revision=2), rows[1].row_key: None},
+    )
+
+
 @pytest.mark.parametrize("is_done", [False, True], ids=["not done", "done"])
 @pytest.mark.parametrize("code", PASSING)
 def test_row_that_is_throttled_once_is_written_at_the_next_try(
