@@ -56,6 +56,12 @@ class Outcome:
         return self.has_failed_alone or is_refused or self.may_be_the_last_of_others
 
     @property
+    def rejected(self) -> set[str]:
+        """Name the pieces of a request that was refused for its content."""
+        is_rejected = isinstance(self.error, RefusedRequestError)
+        return {piece.hash for piece in self.pieces} if is_rejected else set()
+
+    @property
     def has_failed_alone(self) -> bool:
         """Tell whether the provider failed for a document that had failed with others before."""
         if not self.pieces or not self.pieces[0].past.is_isolated or self.has_passed:
@@ -129,6 +135,7 @@ class _Purchase:
     cause: Failure | None = None
     has_passed: bool = False
     judged: int = 0
+    rejected: set[str] = field(default_factory=set)  # hashes of pieces
     judged_for: dict[str, Failure] = field(default_factory=dict)  # by piece hash
 
     def buy(self, waiting: list[list[Piece]]) -> None:
@@ -139,9 +146,15 @@ class _Purchase:
                 self.judged += 1
                 if outcome.failure is not None:
                     self.judged_for |= {one.hash: outcome.failure for one in outcome.pieces}
+            rejected = outcome.rejected
             if self._can_halve(outcome):
                 waiting += outcome.parts()[::-1]
                 outcome = Outcome()
+            elif rejected and self.rejected.isdisjoint(rejected):
+                # A fault of a moment condemns no text: it is asked for once more.
+                waiting.append(list(outcome.pieces))
+                outcome = Outcome()
+            self.rejected |= rejected
             self.outcomes.append(outcome)
             if outcome.failure is not None and self._is_over(outcome.failure, waiting):
                 return
