@@ -116,12 +116,7 @@ def vectorize(
     purchase = _Purchase(embedder, time)
     purchase.buy(requests[::-1])
     bought = _folded(purchase.outcomes)
-    # A part that was never asked for keeps the failure of the whole: a provider that wants to be
-    # left alone after each would have a document tried for ever.
-    failed = {
-        name: failure if failure.is_asked else purchase.judged_for.get(name, failure)
-        for name, failure in bought.failed.items()
-    }
+    failed = {name: purchase.of_whole(name, failure) for name, failure in bought.failed.items()}
     return replace(bought, failed=failed, cause=purchase.cause, judged=purchase.judged)
 
 
@@ -137,6 +132,7 @@ class _Purchase:
     judged: int = 0
     rejected: set[str] = field(default_factory=set)  # hashes of pieces
     judged_for: dict[str, Failure] = field(default_factory=dict)  # by piece hash
+    split: set[str] = field(default_factory=set)  # hashes of pieces that were asked for together
 
     def buy(self, waiting: list[list[Piece]]) -> None:
         """Send the requests, the last of the list first, while there is time."""
@@ -149,6 +145,7 @@ class _Purchase:
             rejected = outcome.rejected
             if self._can_halve(outcome):
                 waiting += outcome.parts()[::-1]
+                self.split |= {piece.hash for piece in outcome.pieces}
                 outcome = Outcome()
             elif rejected and self.rejected.isdisjoint(rejected):
                 # A fault of a moment condemns no text: it is asked for once more.
@@ -158,6 +155,15 @@ class _Purchase:
             self.outcomes.append(outcome)
             if outcome.failure is not None and self._is_over(outcome.failure, waiting):
                 return
+
+    def of_whole(self, name: str, failure: Failure) -> Failure:
+        """Return the failure of a piece; one that was only asked for as a part has that of all.
+
+        A provider that wants to be left alone after each failure would have it tried for ever.
+        """
+        if failure.is_asked or name not in self.split:
+            return failure
+        return self.judged_for.get(name) or replace(failure, is_asked=True)
 
     def _ask(self, request: Sequence[Piece]) -> Outcome:
         """Send a request; before one is judged by its failure, a harmless text must have passed."""
@@ -232,6 +238,8 @@ class _Purchase:
 def _unanswered(outcome: Outcome, doubt: Failure) -> Outcome:
     """Let a request fail with what a harmless text fails with; without time nothing is known."""
     pieces = () if doubt is NO_TIME else outcome.pieces
+    if outcome.is_sent and not doubt.is_asked:
+        doubt = replace(doubt, is_asked=True)
     return replace(outcome, pieces=pieces, failure=doubt, error=None)
 
 

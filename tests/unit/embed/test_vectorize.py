@@ -380,6 +380,23 @@ def test_chunk_for_which_the_provider_fails_is_found_in_its_document() -> None:
     assert bought.judged == 3
 
 
+@pytest.mark.parametrize("waits_from", [1, 2])
+def test_documents_that_cannot_be_asked_for_one_by_one_were_asked_for(waits_from: int) -> None:
+    """R23 R35: it counts as throttled, so that after some runs each has requests of its own."""
+
+    class Fenced(FakeEmbedder):
+        def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+            if self.asked >= waits_from:
+                raise FailureError(replace(THROTTLED, is_asked=False))
+            return super().embed(texts, timeout_seconds=timeout_seconds)
+
+    last = [replace(piece, past=Past(is_last=True)) for piece in pieces("a", "b")]
+
+    bought = vectorize(last, Fenced(failures=[BROKEN]), Buying(1000), RunTime(lambda: 60, 120))
+
+    assert bought.failed == {"0": THROTTLED, "1": THROTTLED}
+
+
 def test_part_that_is_not_asked_for_keeps_the_failure_of_the_whole() -> None:
     """R10 R23: the provider wants to be left alone after each failure; the document ends."""
 
