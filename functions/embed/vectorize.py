@@ -56,6 +56,12 @@ class Outcome:
         return self.has_failed_alone or is_refused or self.may_be_the_last_of_others
 
     @property
+    def rejected(self) -> set[str]:
+        """Name the pieces of a request that was refused for its content."""
+        is_rejected = isinstance(self.error, RefusedRequestError)
+        return {piece.hash for piece in self.pieces} if is_rejected else set()
+
+    @property
     def has_failed_alone(self) -> bool:
         """Tell whether the provider failed for a document that had failed with others before."""
         if not self.pieces or not self.pieces[0].past.is_isolated or self.has_passed:
@@ -110,12 +116,7 @@ def vectorize(
     purchase = _Purchase(embedder, time)
     purchase.buy(requests[::-1])
     bought = _folded(purchase.outcomes)
-    # A part that was never asked for keeps the failure of the whole: a provider that wants to be
-    # left alone after each would have a document tried for ever.
-    failed = {
-        name: failure if failure.is_asked else purchase.judged_for.get(name, failure)
-        for name, failure in bought.failed.items()
-    }
+    failed = {name: purchase.of_whole(name, failure) for name, failure in bought.failed.items()}
     return replace(bought, failed=failed, cause=purchase.cause, judged=purchase.judged)
 
 
@@ -129,7 +130,9 @@ class _Purchase:
     cause: Failure | None = None
     has_passed: bool = False
     judged: int = 0
+    rejected: set[str] = field(default_factory=set)  # hashes of pieces
     judged_for: dict[str, Failure] = field(default_factory=dict)  # by piece hash
+    split: set[str] = field(default_factory=set)  # hashes of pieces that were asked for together
 
     def buy(self, waiting: list[list[Piece]]) -> None:
         """Send the requests, the last of the list first, while there is time."""
@@ -139,12 +142,28 @@ class _Purchase:
                 self.judged += 1
                 if outcome.failure is not None:
                     self.judged_for |= {one.hash: outcome.failure for one in outcome.pieces}
+            rejected = outcome.rejected
             if self._can_halve(outcome):
                 waiting += outcome.parts()[::-1]
+                self.split |= {piece.hash for piece in outcome.pieces}
                 outcome = Outcome()
+            elif rejected and self.rejected.isdisjoint(rejected):
+                # A fault of a moment condemns no text: it is asked for once more.
+                waiting.append(list(outcome.pieces))
+                outcome = Outcome()
+            self.rejected |= rejected
             self.outcomes.append(outcome)
             if outcome.failure is not None and self._is_over(outcome.failure, waiting):
                 return
+
+    def of_whole(self, name: str, failure: Failure) -> Failure:
+        """Return the failure of a piece; one that was only asked for as a part has that of all.
+
+        A provider that wants to be left alone after each failure would have it tried for ever.
+        """
+        if failure.is_asked or name not in self.split:
+            return failure
+        return self.judged_for.get(name) or replace(failure, is_asked=True)
 
     def _ask(self, request: Sequence[Piece]) -> Outcome:
         """Send a request; before one is judged by its failure, a harmless text must have passed."""
@@ -219,6 +238,8 @@ class _Purchase:
 def _unanswered(outcome: Outcome, doubt: Failure) -> Outcome:
     """Let a request fail with what a harmless text fails with; without time nothing is known."""
     pieces = () if doubt is NO_TIME else outcome.pieces
+    if outcome.is_sent and not doubt.is_asked:
+        doubt = replace(doubt, is_asked=True)
     return replace(outcome, pieces=pieces, failure=doubt, error=None)
 
 

@@ -147,13 +147,18 @@ def test_harmless_text_that_fails_otherwise_gives_up_no_document() -> None:
 
 def test_harmless_text_has_the_first_timeout() -> None:
     """R22: longer ones are for documents that had a timeout."""
-    embedder = PickyEmbedder()
+    timeouts: dict[str, float] = {}
+
+    class Timed(PickyEmbedder):
+        def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+            timeouts[texts[0]] = timeout_seconds
+            return super().embed(texts, timeout_seconds=timeout_seconds)
+
     time = RunTime(lambda: 120, 120)
 
-    vectorize([Piece("0", "poison", 9, 0, Past(timeouts=2))], embedder, Buying(100), time)
+    vectorize([Piece("0", "poison", 9, 0, Past(timeouts=2))], Timed(), Buying(100), time)
 
-    assert embedder.requests == [["probe"]]
-    assert embedder.timeout_seconds == pytest.approx(15, rel=0.001)
+    assert timeouts["probe"] == pytest.approx(15, rel=0.001)
 
 
 def test_unforeseen_error_of_one_request_keeps_what_the_others_paid() -> None:
@@ -325,7 +330,16 @@ def test_one_vector_is_enough_to_judge_the_requests_after_it() -> None:
     """R10: no harmless text is paid, although an answer without a vector came in between."""
     bought = buy(WrongEmbedder(), "one", "wrong", "poison", max_tokens=10)
 
-    assert (bought.requests, bought.failed) == (3, {"1": BROKEN, "2": REFUSED})
+    assert (bought.requests, bought.failed) == (4, {"1": BROKEN, "2": REFUSED})
+
+
+def test_text_that_is_refused_once_is_not_rejected() -> None:
+    """R10 R24: a fault of a moment condemns no text that stands alone."""
+    embedder = FakeEmbedder(failures=[REFUSED])
+
+    bought = buy(embedder, "good")
+
+    assert (list(bought.paid), bought.failed, bought.requests) == (["0"], {}, 3)
 
 
 def isolated(*texts: str, document: int = 0) -> list[Piece]:
@@ -364,6 +378,23 @@ def test_chunk_for_which_the_provider_fails_is_found_in_its_document() -> None:
     assert sorted(bought.paid) == ["0/0", "0/1", "0/3"]
     assert bought.failed == {"0/2": BROKEN}
     assert bought.judged == 3
+
+
+@pytest.mark.parametrize("waits_from", [1, 2])
+def test_documents_that_cannot_be_asked_for_one_by_one_were_asked_for(waits_from: int) -> None:
+    """R23 R35: it counts as throttled, so that after some runs each has requests of its own."""
+
+    class Fenced(FakeEmbedder):
+        def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+            if self.asked >= waits_from:
+                raise FailureError(replace(THROTTLED, is_asked=False))
+            return super().embed(texts, timeout_seconds=timeout_seconds)
+
+    last = [replace(piece, past=Past(is_last=True)) for piece in pieces("a", "b")]
+
+    bought = vectorize(last, Fenced(failures=[BROKEN]), Buying(1000), RunTime(lambda: 60, 120))
+
+    assert bought.failed == {"0": THROTTLED, "1": THROTTLED}
 
 
 def test_part_that_is_not_asked_for_keeps_the_failure_of_the_whole() -> None:
