@@ -25,6 +25,8 @@ SEND_AT_ONCE: list[Any] = [(IPPROTO_TCP, TCP_NODELAY, 1)]
 FORBIDDEN = 403
 # Without it a search that some shards could not answer looks like one that found less.
 WHOLE = {"allow_partial_search_results": "false"}
+# Where an answer has its documents.
+LISTED = {"_mget": "docs", "_bulk": "items"}
 
 
 class OpenSearchError(Exception):
@@ -107,6 +109,14 @@ class OpenSearchHttp:
 
 def unavailable(detail: str) -> FailureError:
     return FailureError(Failure(FailureKind.INDEX_UNAVAILABLE, f"OpenSearch: {detail}"))
+
+
+def listed(answer: Any, action: str, number: int) -> list[Any]:
+    """Return the documents of an answer; what answers for fewer is a proxy, or breaks down."""
+    found = answer.get(LISTED[action]) if isinstance(answer, dict) else None
+    if not isinstance(found, list) or len(found) < number:
+        raise unavailable(f"its answer to {action} is not complete")
+    return found
 
 
 def refused(error: OpenSearchError) -> dict[str, Any]:

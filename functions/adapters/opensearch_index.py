@@ -45,7 +45,7 @@ class OpenSearchIndex(OpenSearchRemoval):
 
     def _docs(self, ids: Sequence[EntryId], fields: str) -> dict[EntryId, Mapping[str, Any]]:
         wanted = {"_source_includes": fields}
-        docs = self._call("POST", "_mget", {"ids": list(ids)}, query=wanted)["docs"]
+        docs = self._each("_mget", {"ids": list(ids)}, query=wanted, number=len(ids))
         self._refuse_errors(docs)
         return {EntryId(doc["_id"]): doc for doc in docs if doc.get("found")}
 
@@ -58,11 +58,11 @@ class OpenSearchIndex(OpenSearchRemoval):
         for part in batches_by_size(lines, lambda one: len(one[1]), max_size=MAX_BODY_BYTES):
             try:
                 data = b"".join(line for _, line in part)
-                answer = self._call("POST", "_bulk", data, query=query)
+                items = self._each("_bulk", data, query=query, number=len(part))
             except FailureError as error:
                 results.update({name: error.failure for name, _ in part})
                 continue
-            for item in answer["items"]:
+            for item in items:
                 results[EntryId(item["index"]["_id"])] = self._result(item["index"])
         return results
 

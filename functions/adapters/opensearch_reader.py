@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from functions.adapters.opensearch_http import WHOLE, IndexCalls, segment, unavailable
+from functions.adapters.opensearch_http import WHOLE, IndexCalls, listed, segment, unavailable
 from functions.core.entry import StoredEntry
 from functions.core.entry_shape import (
     SUMMARY_FIELDS,
@@ -28,7 +28,7 @@ class OpenSearchReader:
         if not ids:
             return {}
         wanted = {"_source_includes": SUMMARY_FIELDS}
-        docs = self._call("_mget", {"ids": list(ids)}, wanted)["docs"]
+        docs = listed(self._call("_mget", {"ids": list(ids)}, wanted), "_mget", len(ids))
         for doc in docs:
             # 200 with an error in each: taken for absent, all would be called missing.
             if "error" in doc:

@@ -6,7 +6,13 @@ from typing import Any
 
 import orjson
 
-from functions.adapters.opensearch_http import OpenSearchError, OpenSearchHttp, segment, unavailable
+from functions.adapters.opensearch_http import (
+    OpenSearchError,
+    OpenSearchHttp,
+    listed,
+    segment,
+    unavailable,
+)
 from functions.core.entry_shape import SUMMARY_FIELDS, stored
 from functions.core.failure import Failure, FailureError, FailureKind, MissingIndexError
 from functions.core.identity import EntryId
@@ -38,11 +44,11 @@ class OpenSearchRemoval:
         if not old:
             return gone
         lines = b"".join(_deletion(name, tombstones[name] + 1) for name in old)
-        answer = self._call("POST", "_bulk", lines, query={})
+        items = self._each("_bulk", lines, query={}, number=len(old))
         # 404: another run was faster. 409: another run has written or deleted it just now.
         return gone + [
             EntryId(item["delete"]["_id"])
-            for item in answer["items"]
+            for item in items
             if item["delete"]["status"] in (200, 404)
         ]
 
@@ -52,9 +58,10 @@ class OpenSearchRemoval:
         Asked first also because a delete with an external version creates an index that is
         missing: require_alias does not hold for deletes.
         """
-        answer = self._call("POST", "_mget", {"ids": list(ids)}, query={"_source": SUMMARY_FIELDS})
-        self._refuse_errors(answer["docs"])
-        held = {EntryId(d["_id"]): stored(d) for d in answer["docs"] if d.get("found")}
+        query = {"_source": SUMMARY_FIELDS}
+        docs = self._each("_mget", {"ids": list(ids)}, query=query, number=len(ids))
+        self._refuse_errors(docs)
+        held = {EntryId(doc["_id"]): stored(doc) for doc in docs if doc.get("found")}
         return {name: one.version if one.deleted else math.inf for name, one in held.items()}
 
     def _refuse_errors(self, docs: Sequence[Mapping[str, Any]]) -> None:
@@ -71,6 +78,11 @@ class OpenSearchRemoval:
         """Return the failure of every document: the index was lost, or was never made."""
         message = f"OpenSearch has no index behind {self._alias}"
         return Failure(FailureKind.CONFIGURATION, message)
+
+    def _each(
+        self, action: str, body: object, *, query: Mapping[str, str], number: int
+    ) -> list[Any]:
+        return listed(self._call("POST", action, body, query=query), action, number)
 
     def _call(self, method: str, action: str, body: object, *, query: Mapping[str, str]) -> Any:
         try:

@@ -65,6 +65,34 @@ def test_entry_above_the_limit_goes_alone(index: OpenSearchIndex, scripted: Scri
     assert {asked.path for asked in scripted.asked} == {"/articles/_bulk"}
 
 
+@pytest.mark.parametrize("body", [b"{}", b"[]", b'{"items": []}', b'{"items": {}}'])
+def test_answer_that_leaves_entries_out_is_that_of_an_index_that_is_down(
+    index: OpenSearchIndex, scripted: ScriptedServer, body: bytes
+) -> None:
+    """R22 R35: not of one with bad documents; a proxy answers 200, too."""
+    scripted.answers = [Answer(body=body)]
+
+    results = index.write([entry("a"), entry("b")], searchable_now=False)
+
+    assert {result.kind for result in results.values() if isinstance(result, Failure)} == {
+        FailureKind.INDEX_UNAVAILABLE
+    }
+    assert len(results) == 2
+
+
+@pytest.mark.parametrize("body", [b"{}", b"[]", b'{"docs": []}'])
+def test_read_that_leaves_entries_out_is_that_of_an_index_that_is_down(
+    index: OpenSearchIndex, scripted: ScriptedServer, body: bytes
+) -> None:
+    """R22 R35: taken for absent, they would be paid again."""
+    scripted.answers = [Answer(body=body)]
+
+    with pytest.raises(FailureError) as caught:
+        index.read([entry("a").entry_id])
+
+    assert caught.value.failure.kind is FailureKind.INDEX_UNAVAILABLE
+
+
 def test_every_action_is_under_an_external_version_and_through_the_alias(
     index: OpenSearchIndex, scripted: ScriptedServer
 ) -> None:
