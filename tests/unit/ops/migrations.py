@@ -110,8 +110,10 @@ class Stack:
             raise OpenSearchError(404, "index_not_found_exception", f"no such index [{index}]")
         if action == "_mget":
             target = {one.index: one for one in (OLD, NEW)}[index]
-            docs = [_entry(name, one, target) for name, one in self.held[index].items()]
-            return {"docs": [one for one in docs if one["_id"] in body["ids"]]}
+            entries = [_entry(name, one, target) for name, one in self.held[index].items()]
+            docs = {one["_id"]: one for one in entries}
+            absent = {name: {"_id": name, "found": False} for name in body["ids"]}
+            return {"docs": [docs.get(name, none) for name, none in absent.items()]}
         if action == "_count":
             return {"count": len(self.held[index])}
         if "aggs" in (body or {}):
