@@ -35,6 +35,31 @@ def test_put_keeps_the_types_of_json(deployment: Deployment) -> None:
     }
 
 
+class EmptyIndex:
+    """An index that holds nothing."""
+
+    def call(self, *_: object, **__: object) -> object:
+        return {"hits": {"hits": []}}
+
+
+def test_put_does_not_call_a_skipped_document_found(deployment: Deployment, tmp_path: Path) -> None:
+    """R40 R51: an attribute that is spelled wrongly gives no text, and nothing to find."""
+    vars(deployment)["index"] = EmptyIndex()
+    file = tmp_path / "many.jsonl"
+    file.write_text("".join(f'{{"id": "{i}", "boddy": "x"}}\n' for i in range(7)))
+
+    one = put(deployment, '{"id": "a", "boddy": "hello"}', wait=True).act()
+    many = put(deployment, file=file, wait=True).act()
+
+    why = f"the text is empty: {make_source().text!r} has nothing to show"
+    assert one.found_after_seconds is None
+    assert as_text(one).splitlines() == [
+        "written to articles-table, and skipped: no search finds it",
+        f"a is skipped: {why}",
+    ]
+    assert as_text(many).splitlines()[-2:] == [f"4 is skipped: {why}", "and 2 more"]
+
+
 def test_put_names_a_document_so_that_a_shell_takes_it(deployment: Deployment) -> None:
     """R40: what is printed can be pasted."""
     here = put(deployment, '{"id": "a b", "body": "hello"}').act()
