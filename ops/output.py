@@ -115,10 +115,14 @@ def narrate(text: str) -> None:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> "RenderableType":
-    """Return a table without lines, as wide as its content."""
-    from rich.table import Table
+    """Return a table without lines, as wide as its content.
 
-    made = Table(*columns, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    A narrow terminal breaks cells and cuts none: an id is to be read, and copied, as a whole.
+    """
+    from rich.table import Column, Table
+
+    headers = [Column(name, overflow="fold") for name in columns]
+    made = Table(*headers, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for row in rows:
         made.add_row(*("" if cell is None else harmless(str(cell)) for cell in row))
     return made
