@@ -70,6 +70,11 @@ class Answer(BaseModel):
         """Return the lines and tables that a person sees."""
         raise NotImplementedError
 
+    @property
+    def outcome(self) -> str:
+        """Return the line that tells what came of it, for `embedq actions`."""
+        return next(iter(as_text(self).splitlines()), "done")
+
 
 def show(answer: Answer, *, as_json: bool, is_line: bool = False) -> None:
     """Print an answer to stdout, at once; one of many JSON answers takes one line."""

@@ -59,6 +59,10 @@ class Differences(Answer):
         found = sum(self.counts.values())
         return OK if found == (self.sent or 0) else FAILED
 
+    @property
+    def outcome(self) -> str:
+        return f"{self.sent or 0:,} of {sum(self.counts.values()):,} sent again"
+
     def view(self) -> Iterable[Any]:
         if not self.counts:
             return [f"table and index agree: {self.documents:,} documents"]
