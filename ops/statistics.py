@@ -55,7 +55,8 @@ class TargetStats(Answer):
     unique: int | None = None  # documents that the index or the ledger knows
     oldest_waiting: datetime | None = None
     last_hour: LastHour | None = None
-    done_by: datetime | None = None  # of all open documents, at the speed of the last hour
+    # Of all open documents, at the speed of the last hour; None while the target is stopped.
+    done_by: datetime | None = None
     lanes: TargetLanes | None = None
 
     @property
@@ -102,7 +103,7 @@ class Stats(Answer):
     def view(self) -> Iterable[Any]:
         for one in self.targets:
             yield from one.view()
-        yield ""
+            yield ""
         yield from self.measured.view()
 
 
@@ -181,6 +182,13 @@ def target_stats(
         failed=found.failed_since,
     )
     open_documents = sum(found.counts[state] for state in OPEN)
+    lanes = lanes_of(deployment, name, found.in_work)
+    ends = done_by(
+        open_documents,
+        hour.indexed + hour.deleted,
+        datetime.now(UTC),
+        is_stopped=bool(lanes.stopped),
+    )
     unique = None
     if unique_of is not None:
         unique = searchable + _not_searchable(deployment, name, unique_of)
@@ -191,8 +199,8 @@ def target_stats(
         unique=unique,
         oldest_waiting=None if found.oldest_ms is None else moment(min(found.oldest_ms, now_ms)),
         last_hour=hour,
-        done_by=done_by(open_documents, hour.indexed + hour.deleted, datetime.now(UTC)),
-        lanes=lanes_of(deployment, name, found.in_work),
+        done_by=ends,
+        lanes=lanes,
     )
 
 
@@ -207,9 +215,11 @@ def label(row: Listed) -> str:
             return str(row.group)
 
 
-def done_by(open_documents: int, per_hour: int, now: datetime) -> datetime | None:
+def done_by(
+    open_documents: int, per_hour: int, now: datetime, *, is_stopped: bool = False
+) -> datetime | None:
     """Say when the open documents are done at a speed; None if nobody can say."""
-    if not open_documents or not per_hour:
+    if not open_documents or not per_hour or is_stopped:
         return None
     return now + timedelta(hours=min(open_documents / per_hour, 24 * 365))
 

@@ -8,8 +8,9 @@ from functions.core.identity import RowKey
 from functions.core.lane import Lane
 from functions.core.ledger_row import Group, Status
 from functions.core.ports import Listed
+from ops.measured import NoFigures
 from ops.output import as_text
-from ops.statistics import LABELS, LastHour, TargetStats, done_by, label
+from ops.statistics import LABELS, LastHour, Stats, TargetStats, done_by, label
 
 
 @pytest.mark.parametrize(
@@ -62,6 +63,23 @@ def test_end_of_the_backlog_follows_from_the_last_hour(
     found = done_by(open_documents, per_hour, now)
 
     assert found == (None if hours is None else now + timedelta(hours=hours))
+
+
+def test_end_of_the_backlog_of_a_stopped_target_is_not_known() -> None:
+    """R40: the last hour says nothing about the time until a breaker closes."""
+    assert done_by(10, 20, datetime(2026, 1, 1, tzinfo=UTC), is_stopped=True) is None
+
+
+def test_targets_are_parted_by_an_empty_line() -> None:
+    """R40: the lanes of one end, and the next one begins."""
+    one = TargetStats(target="a", searchable=0, counts=dict.fromkeys(LABELS, 0))
+    measured = NoFigures(reason="nothing was written yet")
+
+    lines = as_text(
+        Stats(targets=(one, one.model_copy(update={"target": "b"})), measured=measured)
+    ).splitlines()
+
+    assert lines[lines.index("target b: 100 %, 0 open") - 1] == ""
 
 
 def test_pace_is_said_before_the_table() -> None:
