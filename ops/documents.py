@@ -12,7 +12,7 @@ import click
 from pydantic import Field
 
 from functions.core.ledger_row import LedgerRow, Status
-from ops.breakers import stopped
+from ops.breakers import stopped, throttled
 from ops.document_rows import read_row
 from ops.frame import DOCUMENT, SOURCE, TARGET, Noun
 from ops.items import find_item, id_of, plain, read_items, read_key, spell_key
@@ -101,7 +101,7 @@ class DocumentStatus(Answer):
     model: str | None
     times: dict[str, datetime]
     errors: tuple[PastError, ...]
-    stopped: tuple[str, ...] = ()  # why its target does no work now
+    stopped: tuple[str, ...] = ()  # why its target does no work now, or sends no request
 
     @property
     def is_waiting(self) -> bool:
@@ -229,7 +229,8 @@ def status(
 ) -> DocumentStatus:
     """Show the state and the error history of one document."""
     row = read_row(deployment, document, source=source, target=target)
-    return status_of(row, stopped=stopped(deployment, row.task.target))
+    goal = row.task.target
+    return status_of(row, stopped=(*stopped(deployment, goal), *throttled(deployment, goal)))
 
 
 def status_of(row: LedgerRow, *, stopped: tuple[str, ...] = ()) -> DocumentStatus:

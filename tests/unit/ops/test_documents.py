@@ -1,6 +1,7 @@
 """One document from the command line: written with its types, and shown with its history."""
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -264,6 +265,16 @@ def test_status_of_a_paused_target_says_that_it_waits(deployment: Deployment) ->
 
     text = as_text(status(deployment, "open"))
 
-    assert "  waits      the provider of target default is paused since " in text
+    assert "  waits      the provider's breaker of target default is paused since " in text
     assert text.endswith("moving house")
     assert "waits" not in as_text(status(deployment, "done"))
+
+
+def test_status_says_until_when_the_provider_throttles(deployment: Deployment) -> None:
+    """R40 R24: a document that waits without an error says what for."""
+    deployment.ledger.write([make_row(revision=0, document_id=DocumentId("open"))])
+    deployment.control.cool("default", until_ms=time.time_ns() // 1_000_000 + 60_000, after=0)
+
+    text = as_text(status(deployment, "open"))
+
+    assert "  waits      the provider of target default throttles: no request before " in text
