@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.progress import Progress
 
 OK, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 # A pipe has no width: nothing is wrapped or cut there.
@@ -142,6 +143,14 @@ def progress(items: Iterable[Item], what: str, total: int | None = None) -> Iter
     console = _terminal(stderr=True)
     hidden = not console.is_terminal
     return track(items, what, total, console=console, transient=True, disable=hidden)
+
+
+def bar() -> "Progress":
+    """Return a progress bar on a terminal's stderr, to be moved by hand."""
+    from rich.progress import Progress
+
+    console = _terminal(stderr=True)
+    return Progress(console=console, transient=True, disable=not console.is_terminal)
 
 
 def _followed(
