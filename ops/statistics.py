@@ -88,7 +88,8 @@ class TargetStats(Answer):
         if self.last_hour:
             hour = self.last_hour
             yield (
-                f"last hour: {hour.indexed} indexed, {hour.deleted} deleted, {hour.failed} failed"
+                f"last hour: {hour.indexed} indexed, {hour.deleted} deleted or skipped,"
+                f" {hour.failed} failed"
             )
         if self.done_by:
             yield f"at this speed all is done by {written(self.done_by)}"

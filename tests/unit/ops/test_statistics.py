@@ -99,7 +99,7 @@ def test_pace_is_said_before_the_table() -> None:
 
     assert lines[1:4] == [
         "the oldest waits since 2026-01-01 00:00:00 UTC",
-        "last hour: 4 indexed, 1 deleted, 2 failed",
+        "last hour: 4 indexed, 1 deleted or skipped, 2 failed",
         "at this speed all is done by 2026-01-01 00:00:00 UTC",
     ]
     assert lines[-1].split()[:2] == ["unique", "5"]
