@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from functions.core.batches import batches
 from functions.core.entry_shape import live, tombstones
+from functions.core.failure import FailureError
 from functions.core.identity import DocumentId, entry_id
 from functions.core.ledger_row import Group, Status
 from functions.core.ports import Listed
 from ops.frame import Noun
 from ops.lanes import Oldest, TargetLanes, lanes_of
 from ops.measured import Figures, NoFigures, measured
-from ops.output import Answer, moment, table, written
+from ops.output import Answer, CommandError, moment, table, written
 
 if TYPE_CHECKING:
     from ops.deployment import Deployment
@@ -138,13 +139,16 @@ def stats(deployment: "Deployment") -> Stats:
     """Count documents by state and messages by lane, with speed, freshness and cost."""
     rows: dict[str, list[Listed]] = {name: [] for name in deployment.targets}
     counted = census(deployment, lambda row: rows[row.target].append(row))
-    return Stats(
-        targets=tuple(
+    try:
+        targets = tuple(
             target_stats(deployment, name, found, unique_of=rows[name])
             for name, found in counted.items()
-        ),
-        measured=measured(deployment),
-    )
+        )
+    except FailureError as error:
+        others = (("health",), ("lanes",), ("breakers",), ("dead", "causes"))
+        named = ", ".join(f"`{deployment.command(*words)}`" for words in others)
+        raise CommandError(f"the index was not counted: {error}; {named} go without it") from error
+    return Stats(targets=targets, measured=measured(deployment))
 
 
 def census(

@@ -4,13 +4,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import RowKey
 from functions.core.lane import Lane
 from functions.core.ledger_row import Group, Status
 from functions.core.ports import Listed
+from ops.deployment import Deployment
 from ops.measured import NoFigures
-from ops.output import as_text
-from ops.statistics import LABELS, LastHour, Stats, TargetStats, done_by, label
+from ops.output import CommandError, as_text
+from ops.statistics import LABELS, LastHour, Stats, TargetStats, done_by, label, stats
 
 
 @pytest.mark.parametrize(
@@ -68,6 +70,26 @@ def test_end_of_the_backlog_follows_from_the_last_hour(
 def test_end_of_the_backlog_of_a_stopped_target_is_not_known() -> None:
     """R40: the last hour says nothing about the time until a breaker closes."""
     assert done_by(10, 20, datetime(2026, 1, 1, tzinfo=UTC), is_stopped=True) is None
+
+
+class BusyIndex:
+    """An index that answers nobody."""
+
+    def call(self, *_: object, **__: object) -> None:
+        raise FailureError(Failure(FailureKind.INDEX_BUSY, "OpenSearch answered 429"))
+
+
+def test_index_that_does_not_answer_is_named_with_what_can_be_asked(deployment: Deployment) -> None:
+    """R40: at night, the half that can be seen is found at once."""
+    vars(deployment)["index"] = BusyIndex()
+
+    with pytest.raises(CommandError) as caught:
+        stats(deployment)
+
+    assert caught.value.message == (
+        "the index was not counted: index_busy: OpenSearch answered 429; `embedq health`,"
+        " `embedq lanes`, `embedq breakers`, `embedq dead causes` go without it"
+    )
 
 
 def test_targets_are_parted_by_an_empty_line() -> None:
