@@ -30,6 +30,8 @@ LOCK = "up.lock"
 ENGINES = "engines"
 STATE = "stack.json"
 LOG = "up.log"
+# Begins the last line of the log of a stack that nobody has stopped.
+ENDED = "ended by itself"
 START_SECONDS = 600.0
 STOP_SECONDS = 60.0
 LOOK_SECONDS = 0.1
@@ -95,6 +97,19 @@ def find_any() -> tuple[Path, Running] | None:
         if running is not None:
             return folder, running
     return None
+
+
+def last_end() -> str | None:
+    """Say why the stack that was started last is gone; None if somebody has stopped it."""
+    logs = [log for folder in folders() if (log := folder / LOG).exists()]
+    if not logs:
+        return None
+    log = max(logs, key=lambda one: one.stat().st_mtime)
+    *_, last = ["", *log.read_text(errors="replace").splitlines()]
+    if last.startswith(ENDED):
+        return f"the last one {last}: see {log}"
+    # Who stops a stack removes this file; a signal that kills it does not.
+    return f"the last one was killed: see {log}" if (log.parent / STATE).exists() else None
 
 
 def up(

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from functions.index_setup.ensure import MisfitError
-from local.background import STATE, Running
+from local.background import ENDED, STATE, Running
 from local.engines import EngineError
 from local.files import write_json
 from local.index_fault import IndexFault
@@ -92,7 +92,7 @@ def _run(options: argparse.Namespace) -> None:
         while not ended.wait(LOOK_SECONDS):
             fault.end_if_due()
             if stack.ended():
-                _say(f"ended by itself: {', '.join(stack.ended())}; the whole stack stops")
+                _say(f"{ENDED}: {', '.join(stack.ended())}, and with it the whole stack")
                 break
         state.unlink(missing_ok=True)
 

@@ -11,7 +11,7 @@ import click
 from functions.core.backfill_job import Estimate, Job, JobState, Only
 from ops.frame import SOURCE, TARGET, Noun
 from ops.jobs import JobStatus, duration, jobs_of, known, send, status_of
-from ops.output import UsageError, say
+from ops.output import UsageError, bar, say
 from ops.proposal import Proposal
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def backfill(
 
     def act() -> JobStatus:
         job = start(deployment, pair, Only(only), found, reason=reason)
-        return _watch(deployment, job) if wait else status_of(deployment, job)
+        return watch(deployment, job) if wait else status_of(deployment, job)
 
     return Proposal(doing, found.documents, act, (f"{doing.capitalize()}?",))
 
@@ -126,18 +126,21 @@ def only_pair(deployment: "Deployment", source: str | None, target: str | None) 
     return found[0]
 
 
-def _watch(deployment: "Deployment", job: Job) -> JobStatus:
-    """Show the progress until the job stops."""
-    from rich.progress import Progress
-
-    with Progress(transient=True) as bar:
-        shown = bar.add_task(f"backfill {job.id}", total=job.estimate.items)
-        while True:
-            status = status_of(deployment, known(deployment, job.id))
-            bar.update(shown, completed=status.scanned, total=max(status.items, 1))
-            if status.state is not JobState.RUNNING:
-                return status
-            time.sleep(LOOK_SECONDS)
+def watch(deployment: "Deployment", job: Job) -> JobStatus:
+    """Show the progress until the job stops; who stops watching does not stop the job."""
+    try:
+        with bar() as shown:
+            line = shown.add_task(f"backfill {job.id}", total=job.estimate.items)
+            while True:
+                status = status_of(deployment, known(deployment, job.id))
+                shown.update(line, completed=status.scanned, total=max(status.items, 1))
+                if status.state is not JobState.RUNNING:
+                    return status
+                time.sleep(LOOK_SECONDS)
+    except KeyboardInterrupt:
+        see, end = deployment.command("jobs"), deployment.command("jobs", "cancel", job.id)
+        say(f"the backfill {job.id} goes on: `{see}` shows how far it is, `{end}` ends it")
+        raise
 
 
 def _person() -> str:

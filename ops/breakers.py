@@ -136,11 +136,20 @@ def stopped(deployment: "Deployment", target: str) -> tuple[str, ...]:
     control = deployment.control.read(target)
     found = [(part, control.breaker(part)) for part in Part]
     return tuple(
-        f"the {part} of target {target} is {breaker.state} since"
+        f"the {part}'s breaker of target {target} is {breaker.state} since"
         f" {written(moment(breaker.since_ms))}: {breaker.reason}"
         for part, breaker in found
         if breaker.state.stops_work
     )
+
+
+def throttled(deployment: "Deployment", target: str) -> tuple[str, ...]:
+    """Say until when the provider has asked not to be asked; nothing if it may be."""
+    until_ms = deployment.control.read(target).cooldown.until_ms
+    if until_ms <= time.time_ns() // 1_000_000:
+        return ()
+    until = written(moment(until_ms))
+    return (f"the provider of target {target} throttles: no request before {until}",)
 
 
 def _proposed(

@@ -142,12 +142,12 @@ def parts_here() -> "tuple[Provider, IndexFault]":
     from local.engines.records import read_record
     from local.index_fault import IndexFault
     from ops.demo.provider import Provider
-    from ops.stack import NOT_RUNNING
+    from ops.stack import not_running
 
     found = background.find_any()
     record = read_record(found[0] / background.ENGINES) if found else None
     if found is None or record is None:
-        raise UsageError(NOT_RUNNING)
+        raise UsageError(not_running())
     folder, running = found
     [url] = [engine.url for engine in record.engines if engine.name == OpenSearch.name]
     return Provider(running.model_origin), IndexFault(folder, url)

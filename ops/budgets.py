@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +13,7 @@ from functions.core.ledger_row import Group
 from ops.frame import TARGET, Noun
 from ops.output import Answer, CommandError, UsageError, moment, table, written
 from ops.proposal import Proposal
+from ops.selection import Moment
 
 if TYPE_CHECKING:
     from functions.core.settings import TargetSettings
@@ -87,9 +88,10 @@ def show(deployment: "Deployment", *, target: str | None = None) -> Budgets:
     ),
     click.Option(
         ["--until"],
+        type=Moment(is_ahead=True),
         metavar="TIME",
         required=True,
-        help="When the settings hold again, such as 2026-11-18T06:00Z.",
+        help="When the settings hold again: 2h, 2026-11-18T06:00Z.",
     ),
     TARGET,
     name="raise",
@@ -103,7 +105,7 @@ def raise_(
     deployment: "Deployment",
     *,
     reason: str,
-    until: str,
+    until: datetime,
     tokens: int | None = None,
     usd: float | None = None,
     target: str | None = None,
@@ -161,15 +163,10 @@ def _check_caps(target: "TargetSettings", tokens: int | None, usd: float | None)
             )
 
 
-def _end_ms(until: str) -> int:
-    try:
-        end = datetime.fromisoformat(until)
-    except ValueError:
-        message = f"--until {until} is no time: write it as 2026-11-18T06:00Z"
-        raise UsageError(message) from None
-    end_ms = round((end if end.tzinfo else end.replace(tzinfo=UTC)).timestamp() * 1000)
+def _end_ms(until: datetime) -> int:
+    end_ms = round(until.timestamp() * 1000)
     if end_ms <= _now_ms():
-        raise UsageError(f"--until {until} is over: name a time to come, in UTC")
+        raise UsageError(f"--until {written(until)} is over: name a time to come, in UTC")
     return end_ms
 
 

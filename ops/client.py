@@ -8,22 +8,23 @@ import os
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import cache
-from typing import Any
+from typing import Any, TypeGuard
 
+from functions.core.identity import DocumentId
 from functions.core.search import Mode, SearchAnswer
 from functions.core.settings import SourceSettings
 from ops import documents, searching
 from ops.deployment import Deployment, find_stage
 from ops.documents import DocumentStatus
 from ops.embedding import EmbeddedNow, embed_now, known_row
-from ops.items import id_of, python_key, typed_key
+from ops.items import id_of, python_key, read_key, typed_key
 from ops.output import UsageError
 from ops.waiting import NotFoundYetError, Waited, waiting
 
 STAGE_VARIABLE = "EMBEDQ_STAGE"
 
-# The values of an item's key by attribute, or the one value of a key of one attribute. A text may
-# stand for a number, as in the id of a document that a search found.
+# The values of an item's key by attribute, the one value of a key of one attribute, or the id of a
+# document that a search found. A text may stand for a number.
 Key = str | int | Decimal | bytes | Mapping[str, Any]
 
 
@@ -67,7 +68,11 @@ def status(
     """Return the state and the errors of a document, as the ledger knows them."""
     deployment = _deployment(_named(stage))
     origin = deployment.source(source)
-    name = id_of(python_key(_values(document, origin), origin), origin)
+    name = (
+        document
+        if _is_id(document, origin)
+        else id_of(python_key(_values(document, origin), origin), origin)
+    )
     return documents.status(deployment, name, source=source, target=target)
 
 
@@ -87,8 +92,8 @@ def wait(
     """
     deployment = _deployment(_named(stage))
     origin = deployment.source(source)
-    key = typed_key(deployment, origin, _values(document, origin))
-    chosen = waiting(deployment, origin, id_of(key, origin), key, target=target)
+    name, key = _known(deployment, origin, document)
+    chosen = waiting(deployment, origin, name, key, target=target)
     chosen.check_known()
     try:
         return chosen.until_found(seconds)
@@ -110,8 +115,8 @@ def embed(
     """
     deployment = _deployment(_named(stage))
     origin, goal = deployment.pair(source, target)
-    key = typed_key(deployment, origin, _values(document, origin))
-    row = known_row(deployment, origin, goal, id_of(key, origin), key)
+    name, key = _known(deployment, origin, document)
+    row = known_row(deployment, origin, goal, name, key)
     return embed_now(deployment, row, seconds)
 
 
@@ -130,6 +135,21 @@ def _deployment(stage: str) -> Deployment:
 def _several(given: Sequence[str]) -> tuple[str, ...]:
     """Take a text as a list of one: for Python it is a list of its letters."""
     return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _known(
+    deployment: Deployment, source: SourceSettings, document: Key
+) -> tuple[DocumentId, Mapping[str, Any]]:
+    """Return the id and the key of a document, as the table spells them."""
+    if _is_id(document, source):
+        return read_key(deployment, source, document)
+    key = typed_key(deployment, source, _values(document, source))
+    return id_of(key, source), key
+
+
+def _is_id(document: Key, source: SourceSettings) -> TypeGuard[str]:
+    """Say whether this is an id, as a search names it: no text is a key of several attributes."""
+    return isinstance(document, str) and len(source.key) > 1
 
 
 def _values(document: Key, source: SourceSettings) -> Mapping[str, Any]:

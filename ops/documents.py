@@ -4,13 +4,15 @@ import json
 import time
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from pydantic import Field
 
 from functions.core.ledger_row import LedgerRow, Status
-from ops.breakers import stopped
+from ops.breakers import stopped, throttled
 from ops.document_rows import read_row
 from ops.frame import DOCUMENT, SOURCE, TARGET, Noun
 from ops.items import find_item, id_of, plain, read_items, read_key, spell_key
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from ops.deployment import Deployment
 
 NOUN = Noun("Documents")
+MOST_SKIPPED = 5  # are named
 
 
 class Put(Answer):
@@ -30,14 +33,24 @@ class Put(Answer):
     table: str
     documents: tuple[str, ...]
     see: str  # the command that shows what became of the first one
-    found_after_seconds: float | None = None  # None: it was not waited for
+    # None: it was not waited for, or no document is to be found.
+    found_after_seconds: float | None = None
+    skipped: dict[str, str] = Field(default_factory=dict)  # why, by document; if it was waited for
 
     def view(self) -> Iterable[str]:
         number = len(self.documents)
         what = "" if number == 1 else f"{number} documents "
-        if self.found_after_seconds is None:
-            return [f"{what}written to {self.table}: see `{self.see}`"]
-        return [f"{what}written to {self.table}, and found after {self.found_after_seconds:.1f} s"]
+        if self.found_after_seconds is not None:
+            how = f"written to {self.table}, and found after {self.found_after_seconds:.1f} s"
+            yield f"{what}{how}" + (", but for those that are skipped" if self.skipped else "")
+        elif self.skipped:
+            yield f"{what}written to {self.table}, and skipped: no search finds it"
+        else:
+            yield f"{what}written to {self.table}: see `{self.see}`"
+        for document, reason in islice(self.skipped.items(), MOST_SKIPPED):
+            yield f"{document} is skipped: {reason}"
+        if len(self.skipped) > MOST_SKIPPED:
+            yield f"and {len(self.skipped) - MOST_SKIPPED} more"
 
 
 class Deleted(Answer):
@@ -88,7 +101,7 @@ class DocumentStatus(Answer):
     model: str | None
     times: dict[str, datetime]
     errors: tuple[PastError, ...]
-    stopped: tuple[str, ...] = ()  # why its target does no work now
+    stopped: tuple[str, ...] = ()  # why its target does no work now, or sends no request
 
     @property
     def is_waiting(self) -> bool:
@@ -144,13 +157,15 @@ def put(
         began = time.monotonic()
         for number, one in enumerate(progress(items, "writing"), 1):
             _put(deployment, settings.table, one, number)
-        for name, key in dict(zip(names, keys, strict=True)).items() if wait else ():
-            waiting(deployment, settings, name, key).until_found(seconds)
+        chosen = dict(zip(names, keys, strict=True)).items() if wait else ()
+        waited = [waiting(deployment, settings, *one).until_found(seconds) for one in chosen]
+        is_found = any(one.found for one in waited)
         return Put(
             table=settings.table,
             documents=tuple(names),
             see=deployment.status_command(names[0], settings.name) if names else "embedq stats",
-            found_after_seconds=round(time.monotonic() - began, 2) if wait else None,
+            found_after_seconds=round(time.monotonic() - began, 2) if is_found else None,
+            skipped={one.document: one.skipped for one in waited if one.skipped},
         )
 
     return Proposal(f"write {what} to table {settings.table}", len(set(names)), act)
@@ -214,7 +229,8 @@ def status(
 ) -> DocumentStatus:
     """Show the state and the error history of one document."""
     row = read_row(deployment, document, source=source, target=target)
-    return status_of(row, stopped=stopped(deployment, row.task.target))
+    goal = row.task.target
+    return status_of(row, stopped=(*stopped(deployment, goal), *throttled(deployment, goal)))
 
 
 def status_of(row: LedgerRow, *, stopped: tuple[str, ...] = ()) -> DocumentStatus:

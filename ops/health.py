@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from functions.core.failure import Part
 from infrastructure.names import pascal
-from ops.breakers import stopped
+from ops.breakers import stopped, throttled
 from ops.frame import Noun
 from ops.output import FAILED, OK, Answer, table
 
@@ -149,7 +149,7 @@ def _mapping(deployment: "Deployment", output: str) -> Finding:
 
 
 def _lanes(deployment: "Deployment", target: str) -> Finding:
-    reasons = stopped(deployment, target)
+    reasons = (*stopped(deployment, target), *throttled(deployment, target))
     if reasons:
         return Finding("; ".join(reasons), "warning")
     states = {

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.progress import Progress
 
 OK, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 # A pipe has no width: nothing is wrapped or cut there.
@@ -70,6 +71,11 @@ class Answer(BaseModel):
         """Return the lines and tables that a person sees."""
         raise NotImplementedError
 
+    @property
+    def outcome(self) -> str:
+        """Return the line that tells what came of it, for `embedq actions`."""
+        return next(iter(as_text(self).splitlines()), "done")
+
 
 def show(answer: Answer, *, as_json: bool, is_line: bool = False) -> None:
     """Print an answer to stdout, at once; one of many JSON answers takes one line."""
@@ -115,10 +121,14 @@ def narrate(text: str) -> None:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> "RenderableType":
-    """Return a table without lines, as wide as its content."""
-    from rich.table import Table
+    """Return a table without lines, as wide as its content.
 
-    made = Table(*columns, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    A narrow terminal breaks cells and cuts none: an id is to be read, and copied, as a whole.
+    """
+    from rich.table import Column, Table
+
+    headers = [Column(name, overflow="fold") for name in columns]
+    made = Table(*headers, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for row in rows:
         made.add_row(*("" if cell is None else harmless(str(cell)) for cell in row))
     return made
@@ -133,6 +143,14 @@ def progress(items: Iterable[Item], what: str, total: int | None = None) -> Iter
     console = _terminal(stderr=True)
     hidden = not console.is_terminal
     return track(items, what, total, console=console, transient=True, disable=hidden)
+
+
+def bar() -> "Progress":
+    """Return a progress bar on a terminal's stderr, to be moved by hand."""
+    from rich.progress import Progress
+
+    console = _terminal(stderr=True)
+    return Progress(console=console, transient=True, disable=not console.is_terminal)
 
 
 def _followed(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from ops.output import Answer, as_text, confirm, say
+from ops.output import Answer, confirm, say
 
 if TYPE_CHECKING:
     from ops.deployment import Deployment
@@ -58,6 +58,5 @@ def carry_out(
     except BaseException as error:
         log.end(action, f"failed: {str(error) or type(error).__name__}")
         raise
-    lines = as_text(answer).splitlines()
-    log.end(action, lines[0] if lines else "done")
+    log.end(action, answer.outcome)
     return answer

@@ -60,10 +60,11 @@ class Scheduled(Answer):
 
 
 class StderrTelemetry:
-    """Logs each step as a line on stderr; metrics are those of the functions only."""
+    """Logs each step as a line on stderr; metrics and traces are those of the functions only."""
 
     def event(self, name: str, **fields: Any) -> None:
-        say(" ".join([name, *(f"{key}={value}" for key, value in fields.items())]))
+        known = (f"{key}={value}" for key, value in fields.items() if key != "trace_id")
+        say(" ".join([name, *known]))
 
     def count(self, metric: str, value: float = 1, **dimensions: str) -> None:
         del metric, value, dimensions

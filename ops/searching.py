@@ -40,12 +40,21 @@ class Found(Answer):
     def view(self) -> Iterable[Any]:
         if not self.documents:
             return [*self.notes, "nothing found"]
+        # An id means little where several sources answer.
+        is_one = len({one.source for one in self.documents}) == 1
         rows = [
-            (f"{one.score:.3f}", one.document, _short(one.text), _metadata(one.metadata))
+            (
+                f"{one.score:.3f}",
+                *([] if is_one else [one.source]),
+                one.document,
+                _short(one.text),
+                _metadata(one.metadata),
+            )
             for one in self.documents
         ]
+        columns = ["score", *([] if is_one else ["source"]), "document", "passage", "metadata"]
         more = [f"more: --cursor {self.next}"] if self.next else []
-        return [*self.notes, table(["score", "document", "passage", "metadata"], rows), *more]
+        return [*self.notes, table(columns, rows), *more]
 
 
 @NOUN.stack_command(
@@ -211,4 +220,14 @@ def _short(text: str) -> str:
 
 
 def _metadata(values: dict[str, Any]) -> str:
-    return _short(" ".join(f"{name}={value}" for name, value in values.items()))
+    """Write metadata as a filter takes it."""
+    pairs = (
+        (name, one)
+        for name, value in values.items()
+        for one in (value if isinstance(value, list) else [value])
+    )
+    return _short(" ".join(f"{name}={_value(one)}" for name, one in pairs))
+
+
+def _value(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

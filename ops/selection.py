@@ -40,7 +40,10 @@ class Moment(click.ParamType["datetime"]):
         text = str(value).strip()
         if found := re.fullmatch(r"(\d{1,6})([smhd])", text):
             distance = timedelta(**{UNITS[found[2]]: int(found[1])})
-            return datetime.now(UTC) + self._sign * distance
+            try:
+                return datetime.now(UTC) + self._sign * distance
+            except OverflowError:
+                self.fail(f"{text!r} is further away than any date", param, ctx)
         try:
             at = datetime.fromisoformat(text)
         except ValueError:

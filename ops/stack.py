@@ -132,7 +132,7 @@ def env() -> ShellEnvironment:
 
     found = background.find_any()
     if found is None:
-        raise UsageError(NOT_RUNNING)
+        raise UsageError(not_running())
     return ShellEnvironment(environment=_environment(found[1].endpoint_url))
 
 
@@ -208,9 +208,17 @@ def running_here() -> "Deployment":
 
     found = background.find_any()
     if found is None:
-        raise UsageError(f"{NOT_RUNNING}, or name a stage in AWS with --stage")
+        raise UsageError(not_running(", or name a stage in AWS with --stage"))
     _, running = found
     return local_deployment(running.endpoint_url, running.stack)
+
+
+def not_running(other: str = "") -> str:
+    """Say how to start a stack, and what became of one that nobody has stopped."""
+    from local import background
+
+    end = background.last_end()
+    return f"{NOT_RUNNING}{other}" + (f"; {end}" if end else "")
 
 
 def local_deployment(endpoint_url: str, stack: str | None = None) -> "Deployment":

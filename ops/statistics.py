@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from functions.core.batches import batches
 from functions.core.entry_shape import live, tombstones
+from functions.core.failure import FailureError
 from functions.core.identity import DocumentId, entry_id
 from functions.core.ledger_row import Group, Status
 from functions.core.ports import Listed
 from ops.frame import Noun
 from ops.lanes import Oldest, TargetLanes, lanes_of
 from ops.measured import Figures, NoFigures, measured
-from ops.output import Answer, moment, table, written
+from ops.output import Answer, CommandError, moment, table, written
 
 if TYPE_CHECKING:
     from ops.deployment import Deployment
@@ -55,7 +56,8 @@ class TargetStats(Answer):
     unique: int | None = None  # documents that the index or the ledger knows
     oldest_waiting: datetime | None = None
     last_hour: LastHour | None = None
-    done_by: datetime | None = None  # of all open documents, at the speed of the last hour
+    # Of all open documents, at the speed of the last hour; None while the target is stopped.
+    done_by: datetime | None = None
     lanes: TargetLanes | None = None
 
     @property
@@ -87,7 +89,8 @@ class TargetStats(Answer):
         if self.last_hour:
             hour = self.last_hour
             yield (
-                f"last hour: {hour.indexed} indexed, {hour.deleted} deleted, {hour.failed} failed"
+                f"last hour: {hour.indexed} indexed, {hour.deleted} deleted or skipped,"
+                f" {hour.failed} failed"
             )
         if self.done_by:
             yield f"at this speed all is done by {written(self.done_by)}"
@@ -102,7 +105,7 @@ class Stats(Answer):
     def view(self) -> Iterable[Any]:
         for one in self.targets:
             yield from one.view()
-        yield ""
+            yield ""
         yield from self.measured.view()
 
 
@@ -136,13 +139,16 @@ def stats(deployment: "Deployment") -> Stats:
     """Count documents by state and messages by lane, with speed, freshness and cost."""
     rows: dict[str, list[Listed]] = {name: [] for name in deployment.targets}
     counted = census(deployment, lambda row: rows[row.target].append(row))
-    return Stats(
-        targets=tuple(
+    try:
+        targets = tuple(
             target_stats(deployment, name, found, unique_of=rows[name])
             for name, found in counted.items()
-        ),
-        measured=measured(deployment),
-    )
+        )
+    except FailureError as error:
+        others = (("health",), ("lanes",), ("breakers",), ("dead", "causes"))
+        named = ", ".join(f"`{deployment.command(*words)}`" for words in others)
+        raise CommandError(f"the index was not counted: {error}; {named} go without it") from error
+    return Stats(targets=targets, measured=measured(deployment))
 
 
 def census(
@@ -181,6 +187,13 @@ def target_stats(
         failed=found.failed_since,
     )
     open_documents = sum(found.counts[state] for state in OPEN)
+    lanes = lanes_of(deployment, name, found.in_work)
+    ends = done_by(
+        open_documents,
+        hour.indexed + hour.deleted,
+        datetime.now(UTC),
+        is_stopped=bool(lanes.stopped),
+    )
     unique = None
     if unique_of is not None:
         unique = searchable + _not_searchable(deployment, name, unique_of)
@@ -191,8 +204,8 @@ def target_stats(
         unique=unique,
         oldest_waiting=None if found.oldest_ms is None else moment(min(found.oldest_ms, now_ms)),
         last_hour=hour,
-        done_by=done_by(open_documents, hour.indexed + hour.deleted, datetime.now(UTC)),
-        lanes=lanes_of(deployment, name, found.in_work),
+        done_by=ends,
+        lanes=lanes,
     )
 
 
@@ -207,9 +220,11 @@ def label(row: Listed) -> str:
             return str(row.group)
 
 
-def done_by(open_documents: int, per_hour: int, now: datetime) -> datetime | None:
+def done_by(
+    open_documents: int, per_hour: int, now: datetime, *, is_stopped: bool = False
+) -> datetime | None:
     """Say when the open documents are done at a speed; None if nobody can say."""
-    if not open_documents or not per_hour:
+    if not open_documents or not per_hour or is_stopped:
         return None
     return now + timedelta(hours=min(open_documents / per_hour, 24 * 365))
 

@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from ops.frame import SOURCE, TARGET, Noun
 from ops.output import FAILED, OK, Answer, UsageError, progress, say, table
 from ops.proposal import Proposal, carry_out
 from ops.recovery import StderrTelemetry
+from ops.selection import Moment
 
 if TYPE_CHECKING:
     from ops.deployment import Deployment
@@ -68,6 +69,10 @@ class Differences(Answer):
         found = sum(self.counts.values())
         return OK if found == (self.sent or 0) else FAILED
 
+    @property
+    def outcome(self) -> str:
+        return f"{self.sent or 0:,} of {sum(self.counts.values()):,} sent again"
+
     def view(self) -> Iterable[Any]:
         if not self.counts:
             return [f"table and index agree: {self.documents:,} documents"]
@@ -88,8 +93,9 @@ class Differences(Answer):
     TARGET,
     click.Option(
         ["--since"],
+        type=Moment(),
         metavar="TIME",
-        help="Only documents that ledger or index saw change since then, as 2026-01-31T12:00.",
+        help="Only documents that ledger or index saw change since then: 2h, 2026-01-31T12:00.",
     ),
     click.Option(["--repair"], is_flag=True, help="Send every document that differs again."),
     click.Option(["--reason"], metavar="TEXT", help="Why it is repaired; kept in the actions."),
@@ -101,14 +107,14 @@ def verify(
     *,
     source: str | None = None,
     target: str | None = None,
-    since: str | None = None,
+    since: datetime | None = None,
     repair: bool = False,
     reason: str | None = None,
     yes: bool = False,
     wait: Callable[[float], None] = time.sleep,
 ) -> Differences:
     """Compare tables with their indexes; exit with 1 if they differ."""
-    since_ms = _moment(since)
+    since_ms = 0 if since is None else round(since.timestamp() * 1000)
     counts: Counter[Kind] = Counter()
     shown: list[DifferentDocument] = []
     documents = 0
@@ -195,6 +201,7 @@ def comparison(
     index = OpenSearchReader(deployment.index, pair.target.index)
 
     def settle(seconds: float) -> None:
+        say(f"what differs in {pair.name} is looked at again in {seconds:.0f} s")
         wait(seconds)
         # A busy index may refresh later than that.
         index.refresh()
@@ -267,13 +274,3 @@ def _owe(deployment: "Deployment") -> Owe:
         StderrTelemetry(),
         lambda: time.time_ns() // 1_000_000,
     )
-
-
-def _moment(since: str | None) -> int:
-    if since is None:
-        return 0
-    try:
-        at = datetime.fromisoformat(since)
-    except ValueError:
-        raise UsageError(f"--since is a time such as 2026-01-31T12:00, not {since!r}") from None
-    return round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)

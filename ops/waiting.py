@@ -53,12 +53,16 @@ class Waited(Answer):
 
     document: str
     found: bool  # False: it is deleted, or skipped, and no search finds it
+    skipped: str | None = None  # why
     targets: tuple[str, ...]
     seconds: float
 
     def view(self) -> Iterable[str]:
         how = "can be found" if self.found else "is not found any more, as it should be"
-        return [f"{self.document} {how} in {', '.join(self.targets)} (after {self.seconds:.1f} s)"]
+        how = "is skipped, and no search finds it" if self.skipped else how
+        why = f": {self.skipped}" if self.skipped else ""
+        where = ", ".join(self.targets)
+        return [f"{self.document} {how} in {where} (after {self.seconds:.1f} s){why}"]
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,7 @@ class Waiting:
                 return Waited(
                     document=self.document,
                     found=isinstance(wanted, Document),
+                    skipped=wanted.reason if isinstance(wanted, Unusable) else None,
                     targets=tuple(states),
                     seconds=round(waited, 2),
                 )

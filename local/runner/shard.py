@@ -1,6 +1,7 @@
 """One shard of a stream: how far it is done, over restarts, and its records from there on."""
 
 import threading
+import time
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,7 @@ class Shard(Source):
         self._start = start
         self._streams = wiring.place.client("dynamodbstreams", wiring.place.dynamodb_url)
         self._iterator: str | None = None
+        self._empty_at = 0.0  # when a look behind this iterator found nothing
 
     def advance(self, after: str) -> None:
         """Note that everything up to a sequence number is done."""
@@ -95,6 +97,7 @@ class Shard(Source):
     def restart(self) -> None:
         """Go back to the checkpoint."""
         self._iterator = None
+        self._empty_at = 0.0
         self.is_closed = False
 
     def read(self, count: int, wait_seconds: int) -> list[Record]:  # noqa: ARG002 - never waits
@@ -103,12 +106,18 @@ class Shard(Source):
             return []
         if self._iterator is None:
             self._iterator = self._find_iterator()
+        looked_at = time.time()
         answer = self._streams.get_records(
             ShardIterator=self._iterator, Limit=min(count, GET_RECORDS_LIMIT)
         )
         self._iterator = answer.get("NextShardIterator")
         self.is_closed = self._iterator is None
-        return [stream_record(record, arn=self.stream_arn) for record in answer["Records"]]
+        # DynamoDB Local knows the minute only, in which a record was written: it was after the
+        # look that found none.
+        written_after, arn = self._empty_at, self.stream_arn
+        found = [stream_record(r, arn=arn, written_after=written_after) for r in answer["Records"]]
+        self._empty_at = self._empty_at if found else looked_at
+        return found
 
     def _find_iterator(self) -> str:
         after = self._checkpoint.after(self._stream, self.name)

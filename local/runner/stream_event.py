@@ -19,11 +19,12 @@ EXHAUSTED = "RetryAttemptsExhausted"
 TOO_OLD = "RecordAgeExceeded"
 
 
-def stream_record(record: Mapping[str, Any], *, arn: str) -> Record:
+def stream_record(record: Mapping[str, Any], *, arn: str, written_after: float = 0.0) -> Record:
     """Return the record of the event for a record of the streams API."""
     data = dict(record["dynamodb"])
-    # The stream knows the second only.
-    data["ApproximateCreationDateTime"] = int(data["ApproximateCreationDateTime"].timestamp())
+    written = data["ApproximateCreationDateTime"].timestamp()
+    # A stream in AWS knows the second.
+    data["ApproximateCreationDateTime"] = int(max(written, written_after))
     for image in ("Keys", "NewImage", "OldImage"):
         if image in data:
             data[image] = {name: _plain(value) for name, value in data[image].items()}

@@ -94,6 +94,19 @@ def test_documents_are_searched_and_their_life_is_shown(console: ConsolePage) ->
     console.sees("The ledger has no such row")
 
 
+def test_reasons_are_read_on_a_phone(console: ConsolePage) -> None:
+    """R49: their column stays wide enough for words; the table is moved sideways instead."""
+    console.page.set_viewport_size({"width": 400, "height": 900})
+    console.open("Failures")
+    rows = console.page.locator("tbody tr")
+    expect(rows).to_have_count(12)
+
+    heights = rows.evaluate_all("rows => rows.map(row => row.getBoundingClientRect().height)")
+
+    assert max(heights) < 150
+    assert console.page.evaluate("document.documentElement.scrollWidth") == 400
+
+
 def test_failures_are_grouped_exported_and_sent_again(console: ConsolePage) -> None:
     """R49 R41 R42: a cause with its remedy and one button; the count and the reason come first."""
     console.open("Failures")

@@ -59,7 +59,6 @@ def test_documents_over_budget_wait_and_come_when_it_is_raised(articles: Article
     articles.wait(kept, above=before.task.version)
 
     tomorrow = datetime.now(UTC) + timedelta(days=1)
-    until_ = tomorrow.isoformat()
-    raise_(articles.deployment, tokens=2 * cap, until=until_, reason="the test goes on").act()
+    raise_(articles.deployment, tokens=2 * cap, until=tomorrow, reason="the test goes on").act()
     articles.wait(*names)
     until(lambda: articles.deployment.control.read("default").raised.is_logged, "it is logged")

@@ -7,13 +7,15 @@ from types import SimpleNamespace
 import pytest
 
 from functions.core.ledger_row import Group
+from functions.core.verification import Kind
 from ops import cli, frame
 from ops.actions import actions
 from ops.cli import main
 from ops.deployment import Deployment
 from ops.frame import Noun
 from ops.output import Answer, CommandError, as_text
-from ops.proposal import Proposal
+from ops.proposal import Proposal, carry_out
+from ops.verification import Differences
 from tests.builders import make_row
 
 ARN = "arn:aws:cloudformation:us-east-1:1:stack/embedq-local/1"
@@ -82,6 +84,16 @@ def test_action_is_noted_with_its_reason_and_result(
     assert one.who
     assert "ticket 7" in as_text(actions(deployment))
     assert len(list(deployment.listed(list(Group)))) == 1
+
+
+def test_repair_is_noted_with_its_number(deployment: Deployment) -> None:
+    """R40: its answer begins with a table, whose header says nothing."""
+    repaired = Differences(documents=9, counts={Kind.MISSING: 2}, differences=(), sent=2)
+    proposal = Proposal("send 2 documents that differ again", 2, lambda: repaired)
+
+    carry_out(deployment, "verify --repair", proposal, reason=None, dry_run=False, yes=True)
+
+    assert [one.result for one in actions(deployment).actions] == ["2 of 2 sent again"]
 
 
 def test_action_that_failed_is_noted_too(

@@ -40,7 +40,7 @@ def spend(deployment: Deployment, tokens: int, usd: float) -> None:
 def lift(deployment: Deployment, **options: Any) -> RaisedBudget:
     given: dict[str, Any] = {
         "tokens": 5000,
-        "until": TOMORROW.isoformat(),
+        "until": TOMORROW,
         "reason": "a reload",
     } | options
     return raise_(deployment, **given).act()
@@ -97,8 +97,7 @@ def test_later_raise_replaces_the_one_before(limited: Deployment) -> None:
         ({"tokens": 1000}, "--tokens 1,000 does not raise it: the settings allow 1,000"),
         ({"tokens": None, "usd": 1.5}, "--usd 1.5 does not raise it"),
         ({"tokens": None}, "name the new cap: --tokens, --usd or both"),
-        ({"until": "soon"}, "--until soon is no time: write it as"),
-        ({"until": "2020-01-01"}, "--until 2020-01-01 is over"),
+        ({"until": datetime(2020, 1, 1, tzinfo=UTC)}, "--until 2020-01-01 00:00:00 UTC is over"),
     ],
 )
 def test_raise_that_says_too_little_is_refused(
@@ -109,6 +108,21 @@ def test_raise_that_says_too_little_is_refused(
         lift(limited, **options)
 
     assert limited.control.read("default").raised.until_ms == 0
+
+
+def test_raise_ends_at_a_time_or_after_a_while(
+    limited: Deployment, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R19 R40: as `retry --at` takes it."""
+    monkeypatch.setattr(frame, "connect", lambda *_: limited)
+    raised = ["budget", "raise", "--tokens", "5000", "--reason", "a reload", "--until"]
+
+    assert main([*raised, "soon"]) == 2
+    assert "'soon' is no time: write 2026-01-31" in capsys.readouterr().err
+    assert main([*raised, "2h"]) == 0
+
+    ends = limited.control.read("default").raised.until_ms / 1000
+    assert ends == pytest.approx(time.time() + 7200, abs=60)
 
 
 def test_raise_needs_a_limit_that_is_there(deployment: Deployment, limited: Deployment) -> None:
@@ -142,6 +156,6 @@ def test_proposal_counts_the_documents_that_wait(limited: Deployment) -> None:
     row = make_row(revision=0, parked=True, over_budget=True, next_attempt_ms=NOW_MS)
     limited.ledger.write([row])
 
-    proposal = raise_(limited, tokens=5000, until=TOMORROW.isoformat(), reason="x")
+    proposal = raise_(limited, tokens=5000, until=TOMORROW, reason="x")
 
     assert (proposal.documents, limited.control.read("default").raised.until_ms) == (1, 0)

@@ -137,6 +137,18 @@ def test_deleted_item_is_waited_for_until_no_search_finds_it(
     assert known.stage is None
 
 
+def test_skipped_item_is_waited_for_with_its_reason(known: Deployment) -> None:
+    """R51: not found as it should be, and the caller learns why."""
+    known.dynamodb.put_item(TableName=SOURCE.table, Item=to_dynamodb({"id": "a", "boddy": "x"}))
+
+    waited = embedq.wait("a", seconds=0)
+
+    assert (waited.found, waited.skipped) == (
+        False,
+        f"the text is empty: {SOURCE.text!r} has nothing to show",
+    )
+
+
 def test_status_is_that_of_the_ledger(known: Deployment) -> None:
     """R51 R40: typed, as the command has it."""
     known.ledger.write([make_row(revision=0)])
@@ -147,15 +159,13 @@ def test_status_is_that_of_the_ledger(known: Deployment) -> None:
     assert (found.status, found.row) == (Status(found.status), row.row_key)
 
 
-def test_key_of_several_attributes_is_an_object(
-    known: Deployment, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """R51: one text would be one attribute of it."""
-    pair = make_source(key=("conversation", "number"))
-    monkeypatch.setitem(vars(known), "sources", {"articles": pair})
-
+@pytest.mark.usefixtures("known_several")
+def test_half_of_a_key_of_several_attributes_is_refused() -> None:
+    """R51: it says what the whole one is."""
+    with pytest.raises(UsageError, match=r"it is CONVERSATION \(a text\)\|NUMBER \(a number\)"):
+        embedq.wait("c1", source="messages")
     with pytest.raises(UsageError, match="pass an object with all of them"):
-        embedq.wait("c1")
+        embedq.wait({"conversation": "c1"}, source="messages")
 
 
 @pytest.mark.parametrize(
@@ -169,6 +179,7 @@ def test_key_of_several_attributes_is_an_object(
         ("files", b"hi", {"id": b"hi"}),
         ("messages", {"conversation": "c1", "number": "7"}, {"conversation": "c1", "number": 7}),
         ("messages", {"number": 7, "conversation": "c1"}, {"conversation": "c1", "number": 7}),
+        ("messages", "c1|7", {"conversation": "c1", "number": 7}),
     ],
 )
 def test_document_is_known_by_any_spelling_of_its_key(
@@ -207,6 +218,14 @@ def test_status_is_found_by_any_number_of_the_same_value(
     known_several.ledger.write([row])
 
     assert embedq.status(document, source="numbers").row == "default/numbers/7"
+
+
+def test_status_takes_the_id_that_a_search_names(known_several: Deployment) -> None:
+    """R51: a result is passed on as it is, also with a | in a value of the key."""
+    name = DocumentId("c%7C1|7")
+    known_several.ledger.write([make_row(revision=0, source="messages", document_id=name)])
+
+    assert embedq.status(name, source="messages").row == f"default/messages/{name}"
 
 
 @pytest.mark.usefixtures("known_several")

@@ -1,6 +1,7 @@
 """One document from the command line: written with its types, and shown with its history."""
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,6 +34,31 @@ def test_put_keeps_the_types_of_json(deployment: Deployment) -> None:
         "price": {"N": "1.10"},
         "n": {"N": "3"},
     }
+
+
+class EmptyIndex:
+    """An index that holds nothing."""
+
+    def call(self, *_: object, **__: object) -> object:
+        return {"hits": {"hits": []}}
+
+
+def test_put_does_not_call_a_skipped_document_found(deployment: Deployment, tmp_path: Path) -> None:
+    """R40 R51: an attribute that is spelled wrongly gives no text, and nothing to find."""
+    vars(deployment)["index"] = EmptyIndex()
+    file = tmp_path / "many.jsonl"
+    file.write_text("".join(f'{{"id": "{i}", "boddy": "x"}}\n' for i in range(7)))
+
+    one = put(deployment, '{"id": "a", "boddy": "hello"}', wait=True).act()
+    many = put(deployment, file=file, wait=True).act()
+
+    why = f"the text is empty: {make_source().text!r} has nothing to show"
+    assert one.found_after_seconds is None
+    assert as_text(one).splitlines() == [
+        "written to articles-table, and skipped: no search finds it",
+        f"a is skipped: {why}",
+    ]
+    assert as_text(many).splitlines()[-2:] == [f"4 is skipped: {why}", "and 2 more"]
 
 
 def test_put_names_a_document_so_that_a_shell_takes_it(deployment: Deployment) -> None:
@@ -239,6 +265,16 @@ def test_status_of_a_paused_target_says_that_it_waits(deployment: Deployment) ->
 
     text = as_text(status(deployment, "open"))
 
-    assert "  waits      the provider of target default is paused since " in text
+    assert "  waits      the provider's breaker of target default is paused since " in text
     assert text.endswith("moving house")
     assert "waits" not in as_text(status(deployment, "done"))
+
+
+def test_status_says_until_when_the_provider_throttles(deployment: Deployment) -> None:
+    """R40 R24: a document that waits without an error says what for."""
+    deployment.ledger.write([make_row(revision=0, document_id=DocumentId("open"))])
+    deployment.control.cool("default", until_ms=time.time_ns() // 1_000_000 + 60_000, after=0)
+
+    text = as_text(status(deployment, "open"))
+
+    assert "  waits      the provider of target default throttles: no request before " in text

@@ -1,9 +1,13 @@
 """Health: each part with its state, its time and what to do."""
 
+import time
+from dataclasses import replace
+
 import pytest
 from botocore.exceptions import ClientError
 
-from ops.health import Check, Finding, Health, Question, State, check
+from ops.deployment import Deployment
+from ops.health import Check, Finding, Health, Question, State, check, questions
 from ops.output import as_text
 
 DENIED = ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "HeadBucket")
@@ -42,3 +46,17 @@ def test_exit_code_tells_a_failed_part(state: State, code: int) -> None:
 
     assert answer.exit_code == code
     assert ("index: do this" in as_text(answer)) is (state != "well")
+
+
+def test_throttling_provider_is_a_warning_of_the_lanes(deployment: Deployment) -> None:
+    """R40: the probe itself takes a 429 for an answer."""
+    now_ms = time.time_ns() // 1_000_000
+    deployment.control.cool("default", until_ms=now_ms + 60_000, after=0)
+    outputs = deployment.outputs | {"StashBucket": "stash"}
+    asked = questions(replace(deployment, outputs=outputs))
+    lanes = next(one for one in asked if one.part == "lanes of default")
+
+    found = check(lanes)
+
+    assert found.state == "warning"
+    assert "throttles: no request before " in found.detail

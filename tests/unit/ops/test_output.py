@@ -1,9 +1,11 @@
-"""What a terminal is given: texts of documents and providers cannot command it."""
+"""What a terminal is given: texts of documents and providers cannot command it; none is cut."""
 
 from collections.abc import Iterable
+from io import StringIO
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from ops.output import Answer, CommandError, as_text, say, table
 
@@ -28,3 +30,16 @@ def test_control_characters_are_shown_and_not_sent(capsys: pytest.CaptureFixture
 
     assert printed.count(SHOWN) == 4
     assert "\x1b" not in printed
+
+
+def test_narrow_terminal_shows_the_whole_of_an_id() -> None:
+    """R40: two ids that begin alike are told apart, and a job can be named."""
+    id_ = "https://example.com/articles/of-the-year-2026/the-second-one"
+    console = Console(file=StringIO(), width=40)
+
+    with console.capture() as captured:
+        console.print(table(["document", "status"], [[id_, "failed"]]))
+
+    header, *lines = captured.get().splitlines()
+    width = header.index("status")
+    assert "".join(line[:width].strip() for line in lines) == id_

@@ -35,6 +35,7 @@ def test_every_open_document_is_sent_again(
     assert waiting(deployment, "normal") == 2
     lines = capsys.readouterr().err.splitlines()
     assert sorted(line.split()[0] for line in lines) == ["task_requeued", "task_requeued"]
+    assert not any("trace_id" in line for line in lines)
     assert {"document_id=a", "document_id=b"} <= {word for line in lines for word in line.split()}
 
 

@@ -89,6 +89,26 @@ def test_found_by_meaning_as_hits(deployment: Deployment) -> None:
     assert (asked["mode"], asked["size"], asked["filters"]) == ("knn", 1, ["a=b"])
 
 
+def test_metadata_is_shown_as_a_filter_takes_it(deployment: Deployment) -> None:
+    """R48: what is seen can be asked for: `--filter read=True` would be refused."""
+    metadata = {"read": True, "year": 2024, "author": ["aesop", "phaedrus"]}
+    function = Function(ANSWER | {"results": [RESULT | {"metadata": metadata}]})
+
+    text = as_text(search(connected(deployment, function), "a bird"))
+
+    assert "read=true year=2024 author=aesop author=phaedrus" in text
+
+
+def test_source_is_shown_where_several_answer(deployment: Deployment) -> None:
+    """R48: an id alone names no document of theirs."""
+    function = Function(ANSWER | {"results": [RESULT, RESULT | {"source": "notes"}]})
+    several = as_text(search(connected(deployment, function), "a bird"))
+    one = as_text(search(connected(deployment, Function(ANSWER)), "a bird"))
+
+    assert [line.split()[1] for line in several.splitlines()[:3]] == ["source", "articles", "notes"]
+    assert "articles" not in one
+
+
 @pytest.mark.parametrize("target", [None, "default", "large"])
 def test_application_sends_a_target_only_if_it_was_named(
     deployment: Deployment, target: str | None

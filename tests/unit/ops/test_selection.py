@@ -95,6 +95,12 @@ def test_time_without_a_zone_is_utc(text: str, hour: int) -> None:
     assert Moment().convert(text, None, None).astimezone(UTC).hour == hour
 
 
+def test_distance_beyond_all_dates_is_refused() -> None:
+    """R40: in words, and not with a stack trace."""
+    with pytest.raises(click.BadParameter, match="'999999d' is further away than any date"):
+        Moment().convert("999999d", None, None)
+
+
 @pytest.mark.parametrize("text", ["yesterday", "2 h", "-2h", "2026-13-01", ""])
 def test_wrong_time_is_shown_with_what_is_expected(text: str) -> None:
     """R40: the value, and how a time is written."""

@@ -135,6 +135,40 @@ def test_down_says_what_it_stops_and_whether_documents_are_kept(
     assert ("kept for the next `embedq up mine`" in shown.out) is is_kept
 
 
+@pytest.mark.parametrize(
+    ("last_line", "has_state", "end"),
+    [
+        ("ended by itself: OpenSearch, and with it the whole stack", False, "the last one ended"),
+        ("1 of 1 dead letters made again", True, "the last one was killed: see "),
+        ("1 of 1 dead letters made again", False, ""),
+    ],
+)
+def test_stack_that_nobody_has_stopped_is_told(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    last_line: str,
+    has_state: bool,
+    end: str,
+) -> None:
+    """R82: with the log that says more; one that was stopped leaves nothing to say."""
+    monkeypatch.setattr(background, "FOLDER", tmp_path)
+    folder = tmp_path / "standard"
+    folder.mkdir()
+    (folder / background.LOG).write_text(f"ready\n{last_line}\n")
+    if has_state:
+        (folder / background.STATE).write_text("{}")
+
+    assert [main(["stats"]), main(["env"]), main(["break", "index"])] == [2, 2, 2]
+
+    for line in capsys.readouterr().err.splitlines():
+        begin, _, said = line.partition("; ")
+        assert begin.startswith("embedq: no stack runs here")
+        assert said.startswith(end)
+        assert said.endswith(str(folder / background.LOG) if end else "")
+        assert bool(said) is bool(end)
+
+
 @pytest.mark.usefixtures("folder")
 def test_hashed_stack_is_not_started_beside_another(capsys: pytest.CaptureFixture[str]) -> None:
     """R81: the stack that runs is not said to have hashed vectors."""

@@ -11,6 +11,7 @@ from typing import Any
 from local.processes import wait_for
 from local.runner.invocation import Invocation, throttled
 from local.runner.mapping import Wiring
+from local.runner.stream_event import created_seconds
 from local.runner.stream_mapping import StreamMapping
 from local.runner.switches import Switch
 from local.specs import StreamMappingSpec
@@ -72,6 +73,7 @@ class Reading:
 
     def __init__(self, folder: Path, engine: FakeEngine, spec: StreamMappingSpec) -> None:
         self.seen: list[list[int]] = []
+        self.created: dict[int, int] = {}
         self.answer: Callable[[list[int]], Invocation] = lambda _: Invocation("id")
         self._stop = threading.Event()
         place = place_with(engine, folder)
@@ -89,6 +91,7 @@ class Reading:
     def _invoke(self, event: bytes) -> Invocation:
         records = json.loads(event)["Records"]
         numbers = [int(record["dynamodb"]["SequenceNumber"]) for record in records]
+        self.created |= dict(zip(numbers, map(created_seconds, records), strict=True))
         self.seen.append(numbers)
         return self.answer(numbers)
 
@@ -117,6 +120,31 @@ def test_a_child_begins_when_its_parent_is_done(tmp_path: Path) -> None:
         reading.wait(lambda: sum(map(len, reading.seen)) == 6)
 
     assert [batch for batch in reading.seen if batch != [9]] == [[1, 2], [3], [4, 5]]
+
+
+def test_a_record_is_not_older_than_a_look_that_found_none(tmp_path: Path) -> None:
+    """R82: the engine knows the minute only; in AWS it is the second."""
+    written, empty = list(records(1)), threading.Event()
+    engine = FakeEngine({"s": ("", written, False)})
+    ask, began = engine.get_records, int(time.time())
+
+    def asked(**what: Any) -> Any:
+        answer = ask(**what)
+        if not answer["Records"]:
+            empty.set()
+        return answer
+
+    engine.get_records = asked  # type: ignore[method-assign]
+    reading = Reading(tmp_path, engine, make_spec())
+
+    with reading:
+        reading.wait(lambda: reading.seen == [[1]])
+        empty.clear()
+        assert empty.wait(LIMIT_SECONDS)
+        written.extend(records(2, created=began - 59))
+        reading.wait(lambda: reading.seen == [[1], [2]])
+
+    assert began <= reading.created[2] <= time.time()
 
 
 def test_a_closed_parent_is_not_read_again(tmp_path: Path) -> None:
