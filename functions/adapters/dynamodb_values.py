@@ -2,13 +2,30 @@
 
 import base64
 from collections.abc import Mapping, Sequence
+from decimal import Context, Decimal
 from typing import Any
 
-from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
+from boto3.dynamodb.types import DYNAMODB_CONTEXT, TypeDeserializer, TypeSerializer
 
-_DESERIALIZER = TypeDeserializer()
-_SERIALIZER = TypeSerializer()
 LEAST_TOO_LONG = 10**38  # DynamoDB's numbers have 38 digits
+# And up to this many with the zeros before the point, which it writes out.
+WRITTEN_OUT = Context(prec=126)
+
+
+class _Deserializer(TypeDeserializer):
+    """Also reads 1E+120, which DynamoDB answers with all its zeros, and boto3 refuses.
+
+    https://github.com/boto/boto3/issues/2500
+    """
+
+    def _deserialize_n(self, value: str) -> Decimal:
+        is_long = len(value) > DYNAMODB_CONTEXT.prec
+        number = Decimal(value).normalize(WRITTEN_OUT) if is_long else value
+        return DYNAMODB_CONTEXT.create_decimal(number)
+
+
+_DESERIALIZER = _Deserializer()
+_SERIALIZER = TypeSerializer()
 
 
 def from_dynamodb(item: Mapping[str, Any]) -> dict[str, Any]:

@@ -138,8 +138,26 @@ def _typed(name: str, value: object, kind: MetadataType) -> object:
         return sorted((_typed(name, part, kind) for part in value), key=str)
     typed = _scalar(value, kind)
     if typed is None:
-        raise _InvalidError(f"metadata {name} is not a {kind}: it is a {type(value).__name__}")
+        raise _InvalidError(f"metadata {name} is not a {kind}: it is {_described(value, kind)}")
     return typed
+
+
+def _described(value: object, kind: MetadataType) -> str:
+    """Say what a value is, and not which."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case str():
+            return "a string that is no date" if kind == "date" else "a string"
+        case int() | Decimal():
+            is_whole = kind in ("long", "date")
+            return "a number with decimals, or too large" if is_whole else "a number"
+        case dict():
+            return "a map"
+        case _:
+            return "a binary value"
 
 
 def _scalar(value: object, kind: MetadataType) -> object:

@@ -237,7 +237,7 @@ def test_bad_record_is_rejected_alone(bad: dict[str, Any], reason: str) -> None:
         ),
         (
             {"body": {"S": "hello"}, "year": {"S": "MMXXVI"}},
-            "metadata year is not a long: it is a str",
+            "metadata year is not a long: it is a string",
         ),
     ],
     ids=["surrogate", "map", "binary", "metadata"],

@@ -8,7 +8,7 @@ from boto3.dynamodb.types import TypeSerializer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.adapters.dynamodb_values import to_dynamodb
+from functions.adapters.dynamodb_values import from_dynamodb, to_dynamodb
 
 PLAIN = (
     st.none()
@@ -44,6 +44,24 @@ def test_values_are_spelled_as_boto3_spells_them(value: Any) -> None:
 def test_longest_number_is_spelled_whole(number: int | Decimal) -> None:
     """R28: DynamoDB keeps 38 digits."""
     assert spelled(number) == {"N": str(number)}
+
+
+@pytest.mark.parametrize("number", ["1E+120", "-12.5E+60", "9.9E+125"])
+def test_number_that_dynamodb_writes_out_is_read_and_spelled(number: str) -> None:
+    """R02 R35: it comes with all its zeros; unread, no page of its table could be read."""
+    written_out = f"{Decimal(number):f}"
+    assert len(written_out) > len(str(LONGEST))
+
+    read = from_dynamodb({"one": {"N": written_out}, "all": {"NS": [written_out]}})
+
+    assert read == {"one": Decimal(number), "all": {Decimal(number)}}
+    assert Decimal(spelled(read["one"])["N"]) == Decimal(number)
+
+
+def test_number_of_more_digits_than_dynamodb_has_is_refused() -> None:
+    """R02: it does not come from there."""
+    with pytest.raises(ArithmeticError):
+        from_dynamodb({"one": {"N": "1" * 39}})
 
 
 @pytest.mark.parametrize("number", [LONGEST + 2, -LONGEST - 2, 1.5])

@@ -51,10 +51,14 @@ def test_value_becomes_text(value: Any, text: str) -> None:
         ({"body": True}, "attribute body is a boolean; a text is a string or a list"),
         ({"body": "\ud800"}, "the text is not valid Unicode: it holds half a surrogate pair"),
         ({"body": "x", "kind": "\ud800"}, "attribute kind is not valid Unicode"),
-        ({"body": "x", "year": "soon"}, "metadata year is not a long: it is a str"),
-        ({"body": "x", "year": Decimal("1.5")}, "metadata year is not a long: it is a Decimal"),
+        ({"body": "x", "year": "soon"}, "metadata year is not a long: it is a string"),
+        (
+            {"body": "x", "year": Decimal("1.5")},
+            "metadata year is not a long: it is a number with decimals, or too large",
+        ),
+        ({"body": "x", "year": {"of": 2}}, "metadata year is not a long: it is a map"),
     ],
-    ids=["map", "binary", "boolean", "not unicode", "type", "metadata type", "fraction as long"],
+    ids=["map", "binary", "boolean", "not unicode", "type", "string", "fraction", "map as long"],
 )
 def test_wrong_type_is_invalid_and_says_why(item: dict[str, Any], reason: str) -> None:
     """R02 R24: an item that can never be embedded tells the reason, not its content."""
