@@ -3,6 +3,7 @@
 from local.provider.server import ModelServer
 from ops.demo.corpus import fables
 from ops.demo.model_change import NEW
+from ops.demo.story import Story
 from ops.demo.worlds import TARGET, MemoryWorld
 
 
@@ -32,3 +33,15 @@ def test_second_target_is_filled_compared_and_switched_to() -> None:
         assert change.ask(question) == (first["id"], NEW)
         change.roll_back()
         assert change.ask(question) == (first["id"], TARGET)
+
+
+def test_stack_that_is_kept_keeps_its_model_and_says_so() -> None:
+    """R44: nobody looks for the step that is left out."""
+    lines: list[str] = []
+    with ModelServer("hashed") as server:
+        world = MemoryWorld(server.url, server.origin)
+        *_, last = Story(world, lines.append, began=0.0, changes_model=False).steps()
+        last()
+
+    assert [line for line in lines if "docs/migration.md" in line]
+    assert world.provider.chunks_paid() == 0
