@@ -42,6 +42,7 @@ def test_stack_that_is_kept_keeps_its_model_and_says_so() -> None:
         world = MemoryWorld(server.url, server.origin)
         *_, last = Story(world, lines.append, began=0.0, changes_model=False).steps()
         last()
+        paid = world.provider.chunks_paid()
 
     assert [line for line in lines if "docs/migration.md" in line]
-    assert world.provider.chunks_paid() == 0
+    assert paid == 0
