@@ -1,8 +1,9 @@
 """A document's life, put together from the ledger, the events and the functions' logs."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from functions.adapters.log_times import parsed, time_of
@@ -50,16 +51,19 @@ class Timeline(Answer):
 
     def view(self) -> Iterable[Any]:
         yield f"{self.row}: {self.status}"
-        rows = [
-            (
-                one.at.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3],
-                one.where,
-                one.what,
-                ", ".join(f"{name} {value}" for name, value in one.details.items()),
-            )
-            for one in self.entries
-        ]
+        same = groupby(self.entries, key=lambda one: (one.where, one.what, one.details))
+        rows = [_row(list(entries)) for _, entries in same]
         yield table(["time (UTC)", "where", "what", "details"], rows)
+
+
+def _row(entries: Sequence[TimelineEntry]) -> tuple[str, ...]:
+    """Write what happened once, or several times in a row, as one row."""
+    first = entries[0]
+    details = [f"{name} {value}" for name, value in first.details.items()]
+    if len(entries) > 1:
+        details.append(f"{len(entries)} times until {entries[-1].at:%H:%M:%S}")
+    at = first.at.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+    return at, first.where, first.what, ", ".join(details)
 
 
 @NOUN.stack_command(

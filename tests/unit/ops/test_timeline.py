@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from functions.core.ledger_row import ErrorRecord, Status
 from ops.deployment import Deployment
 from ops.local_logs import log_lines
 from ops.output import as_text
-from ops.timeline import of_line, of_row, timeline
+from ops.timeline import Timeline, TimelineEntry, of_line, of_row, timeline
 from tests.builders import NOW_MS, make_row
 
 LINE = {
@@ -49,6 +49,26 @@ def test_ledger_tells_writes_attempts_errors_and_outcome() -> None:
         "error": ("ledger", 3),
         "failed": ("ledger", 4),
     }
+
+
+def test_what_happened_several_times_in_a_row_is_one_line() -> None:
+    """R40: a dead letter is received until SQS moves it; the JSON has each time."""
+    at = datetime(2026, 11, 17, 2, 5, 43, tzinfo=UTC)
+    dead = [
+        TimelineEntry(
+            at=at + timedelta(seconds=n), where="embed", what="task_dead", details={"v": 7}
+        )
+        for n in range(9)
+    ]
+    sent = TimelineEntry(at=at + timedelta(seconds=9), where="sweep", what="sent", details={})
+    life = Timeline(row="a", status="failed", entries=(*dead, sent))
+
+    _, _, first, second = as_text(life).splitlines()
+
+    assert "task_dead" in first
+    assert "v 7, 9 times until 02:05:51" in first
+    assert "sent" in second
+    assert len(life.entries) == 10
 
 
 def test_line_of_a_log_is_read() -> None:
