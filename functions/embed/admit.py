@@ -116,6 +116,11 @@ def quarantine_of(message: Message, row: LedgerRow | None) -> Quarantine:
     return known
 
 
+def is_late(message: Message) -> bool:
+    """Tell whether SQS will soon move a message to the dead letters."""
+    return message.receive_count >= LAST_HIDING_RECEIVE
+
+
 def crashes_of(row: LedgerRow) -> int:
     """Count the runs that crashed with a document alone, the last one included."""
     return row.progress.crashes + _has_crashed(row)
@@ -127,14 +132,13 @@ def _has_crashed(row: LedgerRow) -> bool:
 
 
 def _work(message: Message, row: LedgerRow, terms: Terms) -> Admission:
-    is_late = message.receive_count >= LAST_HIDING_RECEIVE
-    if not terms.has_time and not is_late:
+    if not terms.has_time and not is_late(message):
         return Admission(Verdict.POSTPONED)
     if row.status.is_failed:
         row = start_over(row)
     if _has_crashed(row):
         return _crashed(message, row, terms)
-    if is_late and (terms.quarantine or not terms.has_time):
+    if is_late(message) and (terms.quarantine or not terms.has_time):
         # Not proven: SQS must not move it to the dead letters for what others did.
         if not terms.has_time:
             row = record_failure(row, NO_TIME, now_ms=terms.now_ms)

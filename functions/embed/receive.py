@@ -11,7 +11,15 @@ from functions.core.ledger_row import LedgerRow, Quarantine
 from functions.core.ports import Message, UnreadableRowsError
 from functions.core.swap import Rows
 from functions.core.task import MalformedTaskError, Task, parse_task
-from functions.embed.admit import Admission, Terms, Verdict, admit, crashes_of, quarantine_of
+from functions.embed.admit import (
+    Admission,
+    Terms,
+    Verdict,
+    admit,
+    crashes_of,
+    is_late,
+    quarantine_of,
+)
 from functions.embed.job import Job, Received, Returned
 from functions.embed.run_time import RunTime
 from functions.embed.tools import Tools
@@ -87,7 +95,8 @@ class Receive:
 
         A task whose row newer code wrote goes back, until that code is there again.
         Suspects come first, as they would starve behind the others; those that are worked alone
-        come last, as one of them may end the run.
+        come last, as one of them may end the run. Before all come suspects that SQS will soon
+        move: they are only parked, and a crash of this run may be the last that they can bear.
         """
         by_key = {one.task.row_key: one for one in received}
         returned: list[Returned] = []
@@ -96,15 +105,24 @@ class Receive:
         except UnreadableRowsError as error:
             rows, returned = error.rows, self._unreadable(error, by_key)
             received = [one for key, one in by_key.items() if key not in error.keys]
-        levels: dict[Quarantine, list[Received]] = {level: [] for level in Quarantine}
+        late: dict[Quarantine, list[Received]] = {level: [] for level in Quarantine}
+        others: dict[Quarantine, list[Received]] = {level: [] for level in Quarantine}
         for one in received:
-            levels[quarantine_of(one.message, rows.get(one.task.row_key))].append(one)
+            level = quarantine_of(one.message, rows.get(one.task.row_key))
+            (late if level and is_late(one.message) else others)[level].append(one)
 
-        levels[Quarantine.ALONE].sort(key=lambda one: crashes_of(rows[one.task.row_key]))
+        others[Quarantine.ALONE].sort(key=lambda one: crashes_of(rows[one.task.row_key]))
+        parts = [
+            (Quarantine.GROUP, late[Quarantine.GROUP], ROUND_DOCUMENTS),
+            (Quarantine.ALONE, late[Quarantine.ALONE], ROUND_DOCUMENTS),
+            (Quarantine.GROUP, others[Quarantine.GROUP], ROUND_DOCUMENTS),
+            (Quarantine.NONE, others[Quarantine.NONE], ROUND_DOCUMENTS),
+            (Quarantine.ALONE, others[Quarantine.ALONE], 1),
+        ]
         rounds = [
             Round(level, some, {one.task.row_key: rows.get(one.task.row_key) for one in some})
-            for level in (Quarantine.GROUP, Quarantine.NONE, Quarantine.ALONE)
-            for some in batches(levels[level], 1 if level is Quarantine.ALONE else ROUND_DOCUMENTS)
+            for level, part, most in parts
+            for some in batches(part, most)
         ]
         return rounds, returned
 

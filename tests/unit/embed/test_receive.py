@@ -8,6 +8,7 @@ import pytest
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import DocumentId, RowKey
 from functions.core.ledger_row import LedgerRow, Quarantine, Status
+from functions.core.next_step import LAST_HIDING_RECEIVE
 from functions.core.ports import Message, Swapped
 from functions.embed.admit import Verdict
 from functions.embed.job import Job, Received, Returned
@@ -180,6 +181,36 @@ def test_suspects_come_first_and_those_alone_last() -> None:
         ["twice"],
     ]
     assert (names[1][0], len(names[1])) == ("new", ROUND_DOCUMENTS)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"quarantine": Quarantine.GROUP},
+        {"quarantine": Quarantine.ALONE},
+        IN_WORK | {"quarantine": Quarantine.ALONE, "crashes": 1},
+    ],
+    ids=["together", "alone", "alone, crashed"],
+)
+def test_suspect_that_sqs_will_soon_move_is_parked_before_all_others(
+    changes: dict[str, Any],
+) -> None:
+    """R34 R35: crashes of others kept it from its turn; one more may be the last it can bear."""
+    steps = Steps()
+    late = received(
+        make_message(make_task(document_id=DocumentId("late")), receive_count=LAST_HIDING_RECEIVE),
+        document_id=DocumentId("late"),
+    )
+    put(steps, document_id=DocumentId("suspect"), quarantine=Quarantine.GROUP)
+    put(steps, document_id=DocumentId("late"), **changes)
+
+    rounds, _ = steps.receive.rounds([received(document_id=DocumentId("suspect")), late])
+    admitted = steps.receive.admit(rounds[0], TIME)
+
+    assert rounds[0].received == [late]
+    assert admitted == Admitted()
+    [row] = [row for row in steps.ledger.rows.values() if row.task.document_id == "late"]
+    assert row.progress.parked
 
 
 def test_task_that_another_run_has_goes_back_until_that_one_is_over() -> None:
