@@ -71,6 +71,9 @@ class NoMessages:
         del messages
         return []
 
+    def acknowledge(self, message: Message) -> None:
+        del message
+
     def waiting(self, target: str) -> dict[str, int]:
         return self._tasks.waiting(target)
 

@@ -1,6 +1,7 @@
 """The lanes. SendMessageBatch answers 200 with a list of failures: each one is found again."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -55,6 +56,13 @@ class SqsTasks:
             for batch in batches(messages_of_queue, MAX_BATCH):
                 unchanged += self._hide(url or "", batch)
         return unchanged
+
+    def acknowledge(self, message: Message) -> None:
+        url = self._url_by_name.get(message.queue)
+        # What fails is acknowledged by the answer of the run.
+        with suppress(ClientError, BotoCoreError):
+            if url is not None:
+                self._client.delete_message(QueueUrl=url, ReceiptHandle=message.receipt_handle)
 
     def waiting(self, target: str) -> dict[str, int]:
         return {name: self._depth(url) for name, url in self._queues.get(target, {}).items()}

@@ -177,6 +177,9 @@ class TaskQueue(Protocol):
     def hide(self, messages: Sequence[tuple[Message, int]]) -> list[Message]:
         """Hide each message for its seconds; return messages whose visibility was not changed."""
 
+    def acknowledge(self, message: Message) -> None:
+        """Delete a message now, and not at the end of the run; where that fails, it is then."""
+
     def waiting(self, target: str) -> dict[str, int]:
         """Return how many messages wait in each queue of a target, hidden ones not counted."""
 

@@ -91,6 +91,12 @@ class Embed:
 
     def _work_round(self, round_: Round, time: RunTime) -> list[Returned]:
         admitted = self.receive.admit(round_, time)
+        if round_.is_late:
+            # A crash of this run would bring them back, and SQS would move what is over already.
+            kept = {back.message for back in admitted.returned}
+            for message in (one.message for one in round_.received):
+                if message not in kept:
+                    self.tools.queue.acknowledge(message)
         return admitted.returned + self._work(admitted.jobs, time)
 
     def _work(self, jobs: Sequence[Job], time: RunTime) -> list[Returned]:

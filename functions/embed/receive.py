@@ -43,6 +43,7 @@ class Round:
     quarantine: Quarantine
     received: Sequence[Received]
     rows: "Mapping[RowKey, LedgerRow | None]"
+    is_late: bool = False  # SQS will soon move its messages: all of them are parked, or over
 
 
 @dataclass(frozen=True)
@@ -112,17 +113,21 @@ class Receive:
             (late if level and is_late(one.message) else others)[level].append(one)
 
         others[Quarantine.ALONE].sort(key=lambda one: crashes_of(rows[one.task.row_key]))
-        parts = [
-            (Quarantine.GROUP, late[Quarantine.GROUP], ROUND_DOCUMENTS),
-            (Quarantine.ALONE, late[Quarantine.ALONE], ROUND_DOCUMENTS),
-            (Quarantine.GROUP, others[Quarantine.GROUP], ROUND_DOCUMENTS),
-            (Quarantine.NONE, others[Quarantine.NONE], ROUND_DOCUMENTS),
-            (Quarantine.ALONE, others[Quarantine.ALONE], 1),
-        ]
         rounds = [
-            Round(level, some, {one.task.row_key: rows.get(one.task.row_key) for one in some})
-            for level, part, most in parts
-            for some in batches(part, most)
+            Round(
+                level,
+                some,
+                {one.task.row_key: rows.get(one.task.row_key) for one in some},
+                is_late=part is late,
+            )
+            for part, level, most in (
+                (late, Quarantine.GROUP, ROUND_DOCUMENTS),
+                (late, Quarantine.ALONE, ROUND_DOCUMENTS),
+                (others, Quarantine.GROUP, ROUND_DOCUMENTS),
+                (others, Quarantine.NONE, ROUND_DOCUMENTS),
+                (others, Quarantine.ALONE, 1),
+            )
+            for some in batches(part[level], most)
         ]
         return rounds, returned
 

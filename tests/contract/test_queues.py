@@ -221,6 +221,21 @@ def test_stale_receipt_neither_hides_nor_deletes(engine: QueueEngine) -> None:
     assert tasks_of(engine.receive(Lane.NORMAL)) == [task("a")]
 
 
+@pytest.mark.parametrize("lane", [Lane.NORMAL, Lane.BULK])
+def test_message_is_acknowledged_at_once(engine: QueueEngine, lane: Lane) -> None:
+    """R35: a crash later in the run does not bring it back; a stale receipt is no error."""
+    engine.tasks.send([task("a", lane=lane)])
+    [first] = engine.receive(lane)
+    engine.tasks.hide([(first, 0)])
+    [second] = engine.receive(lane)
+
+    engine.tasks.acknowledge(first)
+    assert engine.tasks.hide([(second, 1)]) == []
+    engine.tasks.acknowledge(second)
+
+    assert engine.receive_after(lane, 2) == []
+
+
 def test_standard_lane_neither_blocks_nor_deduplicates(engine: QueueEngine) -> None:
     """R32: bulk and delete lanes have no groups."""
     twice = [task("a", lane=Lane.BULK)] * 2

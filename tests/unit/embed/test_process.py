@@ -279,6 +279,26 @@ def test_run_without_time_parks_only_what_came_often() -> None:
     assert [row.progress.parked for row in rows] == [True, False, False]
 
 
+def test_suspect_that_sqs_will_soon_move_is_acknowledged_before_the_run_can_crash(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """R34 R35: its message is gone when the others of its batch come again."""
+    batch = Batch(MemoryStash, "write", STORE_DOWN)
+    first, *others = batch.pipeline.queues.receive("default/normal", 10)
+    often = replace(first, receive_count=LAST_HIDING_RECEIVE)
+
+    def crash(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(MemorySource, "read", crash)
+    with pytest.raises(KeyboardInterrupt):
+        batch.pipeline.embed["default"].process([*others, often], lambda: 120.0)
+
+    assert batch.pipeline.queues.depth("default/normal") == len(others)
+    parked = [row.progress.parked for row in batch.pipeline.ledger.rows.values()]
+    assert parked == [True, False, False]
+
+
 @pytest.mark.parametrize(
     ("before", "requests"), [(Quarantine.NONE, [3]), (Quarantine.GROUP, [1, 1, 1])]
 )
