@@ -89,6 +89,8 @@ class Receive:
         for one in received:
             if id(one) not in kept:
                 self._log(Verdict.SUPERSEDED, one.task)
+                if is_late(one.message):
+                    self.tools.queue.acknowledge(one.message)
         return list(newest.values())
 
     def rounds(self, received: Sequence[Received]) -> tuple[list[Round], list[Returned]]:

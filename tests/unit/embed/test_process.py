@@ -10,6 +10,7 @@ from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.lane import Lane
 from functions.core.ledger_row import LedgerRow, Quarantine, Status
 from functions.core.next_step import LAST_HIDING_RECEIVE
+from functions.core.task import parse_task
 from functions.core.transitions import CONFIRM_MS
 from functions.embed import process
 from local.memory.index import HashedEmbedder, MemoryIndex
@@ -297,6 +298,31 @@ def test_suspect_that_sqs_will_soon_move_is_acknowledged_before_the_run_can_cras
     assert batch.pipeline.queues.depth("default/normal") == len(others)
     parked = [row.progress.parked for row in batch.pipeline.ledger.rows.values()]
     assert parked == [True, False, False]
+
+
+def test_older_version_that_sqs_will_soon_move_is_acknowledged_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """R35: a newer one is in the same batch, whose run may crash as those before."""
+    batch = Batch(MemoryStash, "write", STORE_DOWN)
+    older, *others = batch.pipeline.queues.receive("default/normal", 10)
+    newer = replace(parse_task(older.body), version=parse_task(older.body).version + 1)
+
+    def crash(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(MemorySource, "read", crash)
+    with pytest.raises(KeyboardInterrupt):
+        batch.pipeline.embed["default"].process(
+            [
+                replace(older, receive_count=LAST_HIDING_RECEIVE),
+                replace(older, message_id="newer", body=newer.to_json(), receipt_handle="newer"),
+                *others,
+            ],
+            lambda: 120.0,
+        )
+
+    assert batch.pipeline.queues.depth("default/normal") == len(others)
 
 
 @pytest.mark.parametrize(
