@@ -117,6 +117,7 @@ def vectorize(
     purchase.buy(requests[::-1])
     bought = _folded(purchase.outcomes)
     failed = {name: purchase.of_whole(name, failure) for name, failure in bought.failed.items()}
+    failed |= purchase.of_unasked(pieces, bought)
     return replace(bought, failed=failed, cause=purchase.cause, judged=purchase.judged)
 
 
@@ -164,6 +165,20 @@ class _Purchase:
         if failure.is_asked or name not in self.split:
             return failure
         return self.judged_for.get(name) or replace(failure, is_asked=True)
+
+    def of_unasked(self, pieces: Sequence[Piece], bought: Vectors) -> dict[str, Failure]:
+        """Return the failures of documents for whose parts no time was left.
+
+        A document that lets all of them wait would be tried for nothing again and again, at its
+        whole price. One that has got some of its vectors comes to its end.
+        """
+        has_some = {piece.document for piece in pieces if piece.hash in bought.paid}
+        return {
+            piece.hash: self.judged_for[piece.hash]
+            for piece in pieces
+            if piece.hash in self.judged_for.keys() - bought.failed.keys()
+            and piece.document not in has_some
+        }
 
     def _ask(self, request: Sequence[Piece]) -> Outcome:
         """Send a request; before one is judged by its failure, a harmless text must have passed."""

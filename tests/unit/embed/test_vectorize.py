@@ -415,6 +415,31 @@ def test_part_that_is_not_asked_for_keeps_the_failure_of_the_whole() -> None:
     assert bought.failed == {"0": BROKEN, "1": BROKEN}
 
 
+@pytest.mark.parametrize(("first", "failed"), [("hang", 4), ("good", 0)])
+def test_document_that_takes_all_the_time_has_failed_unless_it_got_some_vectors(
+    first: str, failed: int
+) -> None:
+    """R10 R21: its parts were not asked for, and it would be paid for in each run to come."""
+    left = 120.0
+
+    class HangingEmbedder(FakeEmbedder):
+        def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+            nonlocal left
+            if not any("hang" in text for text in texts):
+                return super().embed(texts, timeout_seconds=timeout_seconds)
+            left -= timeout_seconds
+            raise FailureError(Failure(FailureKind.TIMEOUT, "too slow"))
+
+    past = Past(has_failed_often=True, timeouts=2)
+    texts = [f"{first} 0", f"{first} 1", "hang 2", "hang 3"]
+    asked = [replace(piece, document=0, past=past) for piece in pieces(*texts)]
+
+    bought = vectorize(asked, HangingEmbedder(), Buying(1000), RunTime(lambda: left, 120))
+
+    assert [one.kind for one in bought.failed.values()] == [FailureKind.TIMEOUT] * failed
+    assert len(bought.paid) == (2 if first == "good" else 0)
+
+
 def test_isolated_documents_are_left_alone_while_the_provider_is_down() -> None:
     """R25 R35: a harmless text fails, too; nothing else is asked, and no other one fails."""
     embedder = FakeEmbedder(always=FailureError(BROKEN))
