@@ -15,6 +15,8 @@ from functions.core.settings import MetadataType, SourceSettings, TargetSettings
 
 # Raise it when the hash or the chunker changes its meaning: every document is then indexed again.
 HASH_SCHEME = "5"
+# The longest term of OpenSearch. A longer type would not fit into an event or a ledger row either.
+MAX_TYPE_BYTES = 32_766
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,14 @@ class _InvalidError(ValueError):
 
 def read_document(item: Mapping[str, Any], source: SourceSettings) -> Document | Unusable:
     """Make the document of an item, or say why there is none."""
-    kind = str(item.get(source.type_attribute or "") or source.default_type)
+    named = str(item.get(source.type_attribute or "") or source.default_type)
+    why_not = _why_no_type(named)
+    kind = source.default_type if why_not else named
     if source.skip_attribute and _is_set(item.get(source.skip_attribute)):
         return Unusable(f"attribute {source.skip_attribute} asks to skip it", type=kind)
-    if not is_unicode(kind):
-        reason = f"attribute {source.type_attribute} is not valid Unicode"
-        return Unusable(reason, invalid=True, type=source.default_type)
+    if why_not:
+        reason = f"attribute {source.type_attribute} is {why_not}"
+        return Unusable(reason, invalid=True, type=kind)
     try:
         text = _render(source.text, item)
         chunk_prefix = _render(source.chunk_prefix or "", item)
@@ -94,6 +98,14 @@ def chunk_hash(text: str, target: TargetSettings) -> str:
 
 def _hash(parts: list[object]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _why_no_type(name: str) -> str | None:
+    if not is_unicode(name):
+        return "not valid Unicode"
+    if len(name.encode()) > MAX_TYPE_BYTES:
+        return f"longer than the {MAX_TYPE_BYTES:,} bytes that a type may have"
+    return None
 
 
 def _is_set(value: object) -> bool:

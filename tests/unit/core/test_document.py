@@ -51,6 +51,10 @@ def test_value_becomes_text(value: Any, text: str) -> None:
         ({"body": True}, "attribute body is a boolean; a text is a string or a list"),
         ({"body": "\ud800"}, "the text is not valid Unicode: it holds half a surrogate pair"),
         ({"body": "x", "kind": "\ud800"}, "attribute kind is not valid Unicode"),
+        (
+            {"body": "x", "kind": "ä" * 16_384},
+            "attribute kind is longer than the 32,766 bytes that a type may have",
+        ),
         ({"body": "x", "year": "soon"}, "metadata year is not a long: it is a string"),
         (
             {"body": "x", "year": Decimal("1.5")},
@@ -58,7 +62,17 @@ def test_value_becomes_text(value: Any, text: str) -> None:
         ),
         ({"body": "x", "year": {"of": 2}}, "metadata year is not a long: it is a map"),
     ],
-    ids=["map", "binary", "boolean", "not unicode", "type", "string", "fraction", "map as long"],
+    ids=[
+        "map",
+        "binary",
+        "boolean",
+        "not unicode",
+        "type",
+        "long type",
+        "string",
+        "fraction",
+        "map as long",
+    ],
 )
 def test_wrong_type_is_invalid_and_says_why(item: dict[str, Any], reason: str) -> None:
     """R02 R24: an item that can never be embedded tells the reason, not its content."""
@@ -88,6 +102,16 @@ def test_words_of_the_template_alone_are_no_text() -> None:
 def test_skip_flag_skips(flag: Any) -> None:
     """R32: a document can ask not to be embedded."""
     found = read_document({"body": "x", "hidden": flag}, make_source(skip_attribute="hidden"))
+
+    assert found == Unusable("attribute hidden asks to skip it", type="document")
+
+
+@pytest.mark.parametrize("kind", ["\ud800", "x" * 32_767], ids=["not unicode", "long"])
+def test_document_that_is_skipped_has_no_type_that_its_ledger_row_cannot_have(kind: str) -> None:
+    """R04 R32: such a row could not be written, or its event not sent."""
+    source = make_source(skip_attribute="hidden", type_attribute="kind")
+
+    found = read_document({"body": "x", "hidden": True, "kind": kind}, source)
 
     assert found == Unusable("attribute hidden asks to skip it", type="document")
 
