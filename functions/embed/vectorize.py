@@ -3,7 +3,7 @@
 No document is judged before the provider has answered for another text in the same run.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from functions.core.entry import Vector
@@ -57,9 +57,22 @@ class Outcome:
 
     @property
     def rejected(self) -> set[str]:
-        """Name the pieces of a request that was refused for its content."""
-        is_rejected = isinstance(self.error, RefusedRequestError)
-        return {piece.hash for piece in self.pieces} if is_rejected else set()
+        """Name the pieces that were refused for their content: all, or some beside the others."""
+        if self.failure is not None and not isinstance(self.error, RefusedRequestError):
+            return set()
+        return {
+            piece.hash
+            for piece, result in self.of_pieces()
+            if isinstance(result, Failure) and result.kind.is_permanent
+        }
+
+    def without(self, names: Collection[str]) -> "Outcome":
+        """Leave out pieces that are asked for once more."""
+        kept = [one for one in self.of_pieces() if one[0].hash not in names]
+        if not kept:
+            return Outcome(requests=self.requests)
+        pieces, results = zip(*kept, strict=True)
+        return replace(self, pieces=pieces, results=results)
 
     @property
     def has_failed_alone(self) -> bool:
@@ -150,8 +163,8 @@ class _Purchase:
                 outcome = Outcome()
             elif rejected and self.rejected.isdisjoint(rejected):
                 # A fault of a moment condemns no text: it is asked for once more.
-                waiting.append(list(outcome.pieces))
-                outcome = Outcome()
+                waiting.append([piece for piece in outcome.pieces if piece.hash in rejected])
+                outcome = outcome.without(rejected)
             self.rejected |= rejected
             self.outcomes.append(outcome)
             if outcome.failure is not None and self._is_over(outcome.failure, waiting):

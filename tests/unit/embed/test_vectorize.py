@@ -342,6 +342,32 @@ def test_text_that_is_refused_once_is_not_rejected() -> None:
     assert (list(bought.paid), bought.failed, bought.requests) == (["0"], {}, 3)
 
 
+@pytest.mark.parametrize(("refusals", "failed"), [(1, 0), (9, 2)])
+def test_text_that_is_refused_once_beside_others_is_not_rejected(
+    refusals: int, failed: int
+) -> None:
+    """R10 R24: where each text is a request of its own, the others have their vectors."""
+
+    class OneByOne(FakeEmbedder):
+        def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+            good = super().embed(texts, timeout_seconds=timeout_seconds).results
+            if self.asked > refusals:
+                return Embedded(good, 10 * len(texts), requests=len(texts))
+            if not any("good" in text for text in texts):
+                raise RefusedRequestError(REFUSED)
+            answers = zip(texts, good, strict=True)
+            results = [one if "good" in text else REFUSED for text, one in answers]
+            return Embedded(results, 10 * len(texts), requests=len(texts))
+
+    embedder = OneByOne()
+
+    bought = buy(embedder, "good 0", "refused 1", "good 2", "refused 3")
+
+    assert bought.failed == dict.fromkeys(["1", "3"][:failed], REFUSED)
+    assert len(bought.paid) == 4 - failed
+    assert bought.tokens.keys() >= bought.paid.keys()
+
+
 def isolated(*texts: str, document: int = 0) -> list[Piece]:
     past = Past(has_failed_often=True)
     return [Piece(f"{document}/{n}", text, 10, document, past) for n, text in enumerate(texts)]
