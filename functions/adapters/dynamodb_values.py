@@ -10,10 +10,15 @@ from boto3.dynamodb.types import DYNAMODB_CONTEXT, TypeDeserializer, TypeSeriali
 LEAST_TOO_LONG = 10**38  # DynamoDB's numbers have 38 digits
 # And up to this many with the zeros before the point, which it writes out.
 WRITTEN_OUT = Context(prec=126)
+# The smallest is 1E-130; boto3 ends two digits before it.
+NUMBERS = DYNAMODB_CONTEXT.copy()
+NUMBERS.Emin = -130
 
 
 class _Deserializer(TypeDeserializer):
-    """Also reads 1E+120, which DynamoDB answers with all its zeros, and boto3 refuses.
+    """Also reads 1E+120, which DynamoDB answers with all its zeros, and the smallest numbers.
+
+    boto3 refuses them, and one such item would fail all that are read with it.
 
     https://github.com/boto/boto3/issues/2500
     """
@@ -21,7 +26,7 @@ class _Deserializer(TypeDeserializer):
     def _deserialize_n(self, value: str) -> Decimal:
         is_long = len(value) > DYNAMODB_CONTEXT.prec
         number = Decimal(value).normalize(WRITTEN_OUT) if is_long else value
-        return DYNAMODB_CONTEXT.create_decimal(number)
+        return NUMBERS.create_decimal(number)
 
 
 _DESERIALIZER = _Deserializer()

@@ -58,6 +58,14 @@ def test_number_that_dynamodb_writes_out_is_read_and_spelled(number: str) -> Non
     assert Decimal(spelled(read["one"])["N"]) == Decimal(number)
 
 
+@pytest.mark.parametrize("form", ["E", "f"])
+def test_smallest_numbers_of_all_digits_are_read(form: str) -> None:
+    """R02 R10: unread, all documents of a run would fail with the one that holds it."""
+    number = Decimal("1.2345678901234567890123456789012345678E-130")
+
+    assert from_dynamodb({"one": {"N": f"{number:{form}}"}}) == {"one": number}
+
+
 def test_number_of_more_digits_than_dynamodb_has_is_refused() -> None:
     """R02: it does not come from there."""
     with pytest.raises(ArithmeticError):
