@@ -106,7 +106,8 @@ def _grant_embed(target: str, parts: Parts) -> None:
     ledger, lanes = stores.ledger.table.table_arn, stores.lanes[target]
     tables = [stores.tables[source] for source in parts.config.sources_of(target)]
     allow(role, RECEIVE_TASKS, lanes.arns())
-    allow(role, SEND_TASKS, lanes.arns(fifo_only=True))
+    # To all: a task whose outcome cannot be written is sent anew to the lane that it came from.
+    allow(role, SEND_TASKS, lanes.arns())
     allow(role, READ_ITEMS, [table.arn for table in tables])
     allow(role, CHANGE_ROWS, [ledger], only=rows_of(target))
     allow(role, READ_AND_CHANGE_ITEM, [ledger], only=control_items(target))

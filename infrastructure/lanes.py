@@ -53,12 +53,8 @@ class Lanes(Construct):
     def urls(self) -> dict[str, str]:
         return {name: queue.queue_url for name, queue in self.queues.items()}
 
-    def arns(self, *, fifo_only: bool = False) -> list[str]:
-        return [
-            queue.queue_arn
-            for name, queue in self.queues.items()
-            if self.lane_of[name].is_fifo or not fifo_only
-        ]
+    def arns(self) -> list[str]:
+        return [queue.queue_arn for queue in self.queues.values()]
 
     def feed(
         self, embed: PythonFunction, *, enabled: bool, after: IDependable

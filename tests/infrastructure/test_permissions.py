@@ -183,20 +183,23 @@ def test_source_tables_are_never_written(synthesized: Synthesized) -> None:
     assert written.pop().startswith("LedgerTable")
 
 
-def test_embed_sends_only_to_lanes_that_keep_order(synthesized: Synthesized) -> None:
-    """R84: what comes back goes to high, normal or the source's own lane."""
+def test_embed_sends_to_each_lane_that_it_receives_from(synthesized: Synthesized) -> None:
+    """R22 R84: what was worked alone goes to its own lane anew, and nothing to the dead letters."""
     queues = synthesized.resources("AWS::SQS::Queue")
     for name in synthesized.functions("embed"):
         role = name.split("EmbedFunction")[0]
-        sent = [
-            queues[resource.removesuffix(".Arn")]["Properties"]
-            for statement in statements(synthesized, f"{role}EmbedRole")
-            if statement["Action"] == ["sqs:SendMessage"]
-            for resource in statement["Resource"]
-        ]
-        assert sent
-        assert all(queue["FifoQueue"] for queue in sent)
-        assert not any("dead-letters" in queue["QueueName"] for queue in sent)
+        sent, received = (
+            [
+                queues[resource.removesuffix(".Arn")]["Properties"]["QueueName"]
+                for statement in statements(synthesized, f"{role}EmbedRole")
+                if right in statement["Action"]
+                for resource in statement["Resource"]
+            ]
+            for right in ("sqs:SendMessage", "sqs:ReceiveMessage")
+        )
+        assert sorted(sent) == sorted(received)
+        assert any("bulk" in queue for queue in sent)
+        assert not any("dead-letters" in queue for queue in sent)
 
 
 def test_control_items_are_changed_by_their_own_functions_alone(synthesize: Any) -> None:
