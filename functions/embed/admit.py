@@ -116,6 +116,12 @@ def quarantine_of(message: Message, row: LedgerRow | None) -> Quarantine:
     return known
 
 
+def has_started(message: Message, row: LedgerRow) -> bool:
+    """Tell whether this very receive of a message is marked as in work."""
+    worked = (row.progress.message_id, row.progress.receive_count)
+    return row.status is Status.PROCESSING and worked == (message.message_id, message.receive_count)
+
+
 def is_late(message: Message) -> bool:
     """Tell whether SQS will soon move a message to the dead letters."""
     return message.receive_count >= LAST_HIDING_RECEIVE

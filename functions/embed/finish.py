@@ -12,7 +12,7 @@ from functions.core.ledger_row import LedgerRow, Quarantine
 from functions.core.swap import Rows
 from functions.core.transitions import adopt
 from functions.embed.ending import Conclusion, Ending, Failed, Indexed, Removed, Rules, conclude
-from functions.embed.job import Job, Returned
+from functions.embed.job import Job, Received, Returned
 from functions.embed.tools import Tools
 
 # Another run, of a newer version or of a copy, has closed the row meanwhile.
@@ -108,13 +108,21 @@ class Finish:
         The row still says that it is worked: with the same message, the next run would take this
         one for crashed, and spend an attempt.
         """
-        alone = [job for job in jobs if job.row.progress.quarantine is Quarantine.ALONE]
-        copies = {
-            job.key: replace(job.task, copy=f"{job.message.message_id}/{job.message.receive_count}")
-            for job in alone
-        }
-        unsent = {task.row_key for task in self.tools.queue.send(list(copies.values()))}
-        return [job for job in jobs if job.key not in copies or job.key in unsent]
+        alone = {job.key for job in jobs if job.row.progress.quarantine is Quarantine.ALONE}
+        unsent = self.send_anew(
+            [Received(job.message, job.task) for job in jobs if job.key in alone]
+        )
+        kept = {one.task.row_key for one in unsent}
+        return [job for job in jobs if job.key not in alone or job.key in kept]
+
+    def send_anew(self, received: Sequence[Received]) -> list[Received]:
+        """Send tasks to their lanes as other messages; return those that were not accepted."""
+        copies = [
+            replace(one.task, copy=f"{one.message.message_id}/{one.message.receive_count}")
+            for one in received
+        ]
+        unsent = {task.row_key for task in self.tools.queue.send(copies)}
+        return [one for one in received if one.task.row_key in unsent]
 
     def report(self) -> None:
         """Log the failures of a run, one line a cause, and start again."""

@@ -16,9 +16,11 @@ from functions.core.entry import Tombstone
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import RowKey
 from functions.core.lane import Lane
+from functions.core.ledger_row import Quarantine
 from functions.core.ports import NO_KEY, Message, Source, VectorIndex
 from functions.core.settings import SourceSettings
 from functions.core.transitions import confirm_sent, put_in_lane, requeue
+from functions.embed.admit import has_started
 from functions.embed.ending import Ending, Failed, Untouched
 from functions.embed.entry_writes import Writes, write_entries
 from functions.embed.finish import Ended, Finish
@@ -81,7 +83,29 @@ class Embed:
     def _round(self, round_: Round, time: RunTime) -> list[Returned]:
         """Work a round; whatever happens, the batch gets an answer."""
         returned = self._caught(lambda: self._work_round(round_, time))
-        return self._later(round_.received, returned) if isinstance(returned, Failed) else returned
+        if not isinstance(returned, Failed):
+            return returned
+        left: Sequence[Received] | Failed = round_.received
+        is_started = round_.quarantine is Quarantine.ALONE and not round_.is_late
+        if is_started and returned.failure.kind.traits.is_free:
+            left = self._caught(lambda: self._not_sent_anew(round_.received))
+        return self._later(round_.received if isinstance(left, Failed) else left, returned)
+
+    def _not_sent_anew(self, received: Sequence[Received]) -> list[Received]:
+        """Send anew what may be marked as in work, although the ledger's answer never came.
+
+        With the same message, the next run would take this one for crashed, and spend an attempt.
+        Return the others.
+        """
+        rows = self._caught(lambda: self.tools.ledger.read(one.task.row_key for one in received))
+        started = [
+            one
+            for one in received
+            if isinstance(rows, Failed)
+            or ((row := rows.get(one.task.row_key)) and has_started(one.message, row))
+        ]
+        unsent = self.finish.send_anew(started)
+        return [one for one in received if one not in started or one in unsent]
 
     def _later(self, received: Sequence[Received], failed: Failed) -> list[Returned]:
         # The ledger cannot be read or written: nothing was paid, and no attempt is spent.

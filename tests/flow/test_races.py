@@ -1,11 +1,12 @@
 """Stories of two things that happen at once, on the in-memory engines."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import pytest
 
 from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.identity import RowKey
 from functions.core.lane import Lane
 from functions.core.ledger_row import LedgerRow, Status
 from functions.core.ports import Swapped
@@ -19,6 +20,7 @@ from tests.fake_embedder import FakeEmbedder
 from tests.flow.stories import paid_texts, row, texts, write
 
 BROKEN = Failure(FailureKind.PROVIDER_ERROR, "503")
+TOO_LATE = Failure(FailureKind.STORE_UNAVAILABLE, "the ledger did not answer in time")
 HOUR_MS = 3_600_000
 
 
@@ -103,6 +105,50 @@ def test_ledger_that_is_throttled_in_a_batch_that_is_paid(
     rows = pipeline.ledger.rows.values()
     assert {(one.status, one.progress.attempts) for one in rows} == {(Status.COMPLETED, 1)}
     assert {last_event(pipeline, f"{number}") for number in range(4)} == {Status.COMPLETED}
+    assert pipeline.queues.dead_letters() == []
+
+
+class SlowLedger(MemoryLedger):
+    """Does what it is told, but answers too late; perhaps also where it is read right after."""
+
+    def __init__(self, *, is_read_late: bool) -> None:
+        super().__init__()
+        self.is_late = False
+        self._is_read_late = is_read_late
+        self._has_just_written = False
+
+    def read(self, keys: Iterable[RowKey]) -> dict[RowKey, LedgerRow]:
+        has_just_written, self._has_just_written = self._has_just_written, False
+        if has_just_written and self._is_read_late:
+            raise FailureError(TOO_LATE)
+        return super().read(keys)
+
+    def write(self, rows: Sequence[LedgerRow]) -> Swapped:
+        swapped = super().write(rows)
+        if rows and self.is_late:
+            self._has_just_written = True
+            raise FailureError(TOO_LATE)
+        return swapped
+
+
+@pytest.mark.parametrize("is_read_late", [False, True])
+def test_ledger_whose_answers_come_too_late_spends_no_attempt(is_read_late: bool) -> None:
+    """R22 R31: what it has marked as in work is not taken for what a crashed run has left."""
+    ledger = SlowLedger(is_read_late=is_read_late)
+    pipeline = make_pipeline(source={"priority_attribute": "lane"}, ledger=ledger)
+    for number in range(5):
+        write(pipeline, f"{number}", f"text {number}", lane="bulk")
+    pipeline.deliver_new()
+
+    ledger.is_late = True
+    for _ in range(90):
+        pipeline.run("default/bulk", most=10)
+        pipeline.clock.advance(10)
+    ledger.is_late = False
+    pipeline.drain()
+
+    rows = pipeline.ledger.rows.values()
+    assert {(one.status, one.progress.attempts) for one in rows} == {(Status.COMPLETED, 1)}
     assert pipeline.queues.dead_letters() == []
 
 

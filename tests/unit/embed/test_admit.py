@@ -8,7 +8,15 @@ from functions.core.change import Operation
 from functions.core.ledger_row import Group, LedgerRow, Quarantine, Status
 from functions.core.next_step import LAST_HIDING_RECEIVE
 from functions.core.retry_policy import Healing, RetryPolicy, RetrySettings
-from functions.embed.admit import Admission, Terms, Verdict, admit, crashes_of, quarantine_of
+from functions.embed.admit import (
+    Admission,
+    Terms,
+    Verdict,
+    admit,
+    crashes_of,
+    has_started,
+    quarantine_of,
+)
 from tests.builders import NOW_MS, make_message, make_row, make_task
 
 RETRY = RetrySettings(default=RetryPolicy(max_attempts=3), healing=Healing(hours=0))
@@ -132,6 +140,23 @@ def test_crash_that_is_not_proven_spends_no_attempt(before: Quarantine, after: Q
     assert (row.status, row.progress.quarantine) == (Status.PROCESSING, after)
     assert (row.progress.attempts, row.progress.crashes, row.errors) == (0, 0, ())
     assert row.stashed
+
+
+@pytest.mark.parametrize(
+    ("row", "is_started"),
+    [
+        (in_work(2), True),
+        (in_work(1), False),
+        (in_work(2, message_id="message-2"), False),
+        (in_work(2, status=Status.PENDING), False),
+    ],
+    ids=["this receive", "the run before", "a copy", "not in work"],
+)
+def test_start_of_this_receive_is_told_from_that_of_a_crashed_run(
+    row: LedgerRow, is_started: bool
+) -> None:
+    """R22 R31: only the first is forgiven where the ledger's answer never came."""
+    assert has_started(make_message(receive_count=2), row) is is_started
 
 
 def test_crash_of_a_run_that_worked_it_alone_spends_an_attempt() -> None:
