@@ -41,7 +41,7 @@ Found = TypeVar("Found")
 
 
 class NoStackError(UsageError):
-    """No stack has this name."""
+    """No stack has this name, or none that may be read."""
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,9 @@ def describe(
         client = session.client("cloudformation", endpoint_url=endpoint_url)
         [found] = client.describe_stacks(StackName=stack)["Stacks"]
     except (ClientError, BotoCoreError) as error:
-        is_missing = isinstance(error, ClientError) and "does not exist" in str(error)
+        # Who may read one stack alone is not told whether there is another.
+        said = ("does not exist", "AccessDenied")
+        is_missing = isinstance(error, ClientError) and any(one in str(error) for one in said)
         kind = NoStackError if is_missing else UsageError
         raise kind(f"the stack {stack} cannot be read: {_advice(error, stage)}") from error
     outputs = {one["OutputKey"]: one["OutputValue"] for one in found.get("Outputs", [])}

@@ -2,13 +2,16 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from ops.cli import main
-from ops.deployment import in_aws
+from ops.deployment import find_stage, in_aws
+from ops.output import UsageError
 
 
 @pytest.fixture(autouse=True)
@@ -85,3 +88,32 @@ def test_stack_of_an_own_app_is_found_by_its_name(
         assert in_aws("Shop", region="eu-west-1").outputs == {"LedgerTable": "rows"}
         assert main(["stats", "--stage", "Blog", "--region", "eu-west-1"]) == 2
         assert "the stack Blog holds no pipeline of embedq" in capsys.readouterr().err
+
+
+class OneStack:
+    """CloudFormation as an application sees it that may read one stack alone."""
+
+    def __init__(self, **_: Any) -> None:
+        pass
+
+    def client(self, *_: Any, **__: Any) -> "OneStack":
+        return self
+
+    def describe_stacks(self, StackName: str) -> dict[str, Any]:
+        if StackName != "Shop":
+            message = f"not authorized to perform: DescribeStacks on resource: {StackName}"
+            error: Any = {"Error": {"Code": "AccessDenied", "Message": message}}
+            raise ClientError(error, "DescribeStacks")
+        outputs = [{"OutputKey": "LedgerTable", "OutputValue": "rows"}]
+        return {"Stacks": [{"StackId": "arn", "Outputs": outputs}]}
+
+
+def test_stack_of_an_own_app_is_found_by_who_may_read_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """R51: as docs/searching.md gives an application its rights; the stage's stack comes first."""
+    monkeypatch.setattr("ops.deployment.boto3.Session", OneStack)
+
+    assert find_stage("Shop").outputs == {"LedgerTable": "rows"}
+    with pytest.raises(UsageError, match=r"the stack embedq-dev cannot be read: .*not authorized"):
+        find_stage("dev")
