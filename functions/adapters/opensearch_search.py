@@ -1,5 +1,7 @@
 """Searches an index of OpenSearch by its name, and tells which one stands behind a read alias."""
 
+from zlib import crc32
+
 from functions.adapters.opensearch_http import (
     WHOLE,
     OpenSearchError,
@@ -43,8 +45,11 @@ class OpenSearchSearch:
     def ask(self, index: str, question: Question) -> list[Hit]:
         """Return the best documents, best first."""
         path, body = f"{segment(index)}/_search", query_body(question)
+        # All pages of a search come from the same copies of the index: each has an order of its
+        # own, as deleted entries still count in its scores, and it has made its own graph.
+        copies = {"preference": str(crc32(question.words.encode()))}
         try:
-            answer = self._http.call("POST", path, body, query=WHOLE)
+            answer = self._http.call("POST", path, body, query=WHOLE | copies)
             return [hit(found) for found in answer["hits"]["hits"]]
         except NoPassageError as error:
             if question.mode == "hybrid":
