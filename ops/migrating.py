@@ -301,11 +301,13 @@ def _known_answering(migration: Migration) -> "tuple[TargetSettings | None, str]
 def _fewer(migration: Migration) -> str:
     """Say how many documents fewer the old index has; nothing where either cannot be asked."""
     from functions.adapters.opensearch_http import OpenSearchError
+    from functions.core.failure import FailureError
 
     count = migration.deployment.count_searchable
     try:
         old, new = count(migration.old.name), count(migration.new.name)
-    except OpenSearchError:
+    except (OpenSearchError, FailureError) as error:
+        say(f"documents not counted: {error}")
         return ""
     is_less = 100 * old < LEAST_COVERAGE * new
     return f"{old:,} documents, and not {new:,} as in {migration.new.name}," if is_less else ""

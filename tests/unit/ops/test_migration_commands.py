@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from functions.adapters.opensearch_http import unavailable
 from functions.core.backfill_job import JobState
 from functions.core.ledger_row import Status
 from ops import migrating
@@ -434,6 +435,24 @@ def test_rollback_beside_a_lost_index_asks_nothing(stack: Stack, lost: Any) -> N
     stack.lose(lost)
 
     assert migrating.rollback(stack.deployment).questions == ()
+
+
+def test_rollback_beside_an_index_that_does_not_answer_asks_nothing(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R44: or where the function that counts is throttled: said, and no reason to stay."""
+    switch(stack).act()
+
+    def busy(*_: Any, **__: Any) -> Any:
+        raise unavailable("the function query was not called")
+
+    monkeypatch.setattr(stack, "call", busy)
+
+    proposal = migrating.rollback(stack.deployment)
+
+    assert proposal.questions == ()
+    assert proposal.act().answered_by == "default"
+    assert "documents not counted" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("change", "index"), [(move_old_alias, "older-1"), (lose_old, "no index")])
