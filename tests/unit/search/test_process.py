@@ -211,7 +211,7 @@ def test_filters_and_sources_choose(world: World) -> None:
         ({"cursor": "bm8="}, "the cursor is damaged"),
         (
             {"not": [f"notes={'word ' * 150}"] * 3},
-            "the filters have more than 400 words: shorten them",
+            "the filters have more than 200 words: shorten them",
         ),
     ],
 )
