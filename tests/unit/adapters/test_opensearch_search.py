@@ -1,4 +1,4 @@
-"""Searches of an index whose copies are not alike."""
+"""Searches of an index whose copies are not alike, and answers that are not those of an index."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,6 +7,7 @@ import pytest
 
 from functions.adapters.opensearch_http import OpenSearchHttp
 from functions.adapters.opensearch_search import OpenSearchSearch
+from functions.core.failure import FailureError, FailureKind
 from functions.core.search import Mode, Question
 
 COPIES = (["a", "b", "c", "d"], ["d", "c", "b", "a"])
@@ -55,3 +56,34 @@ def test_all_pages_of_a_search_are_answered_by_the_same_copy(mode: Mode, words: 
     )
 
     assert second[:2] == first
+
+
+class Proxy(OpenSearchHttp):
+    """What stands before OpenSearch, and answers in its place."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__("http://127.0.0.1:9", credentials=None, region="us-east-1")
+        self.answer = answer
+
+    def call(
+        self, method: str, path: str, body: Any = None, *, query: Mapping[str, str] | None = None
+    ) -> Any:
+        del method, path, body, query
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [{}, [], "ok", None, {"status": "ok"}, {"articles-1": {}}, {"hits": None}, {"hits": {}}],
+)
+def test_answer_that_is_not_that_of_an_index_is_no_error_of_the_function(answer: Any) -> None:
+    """R51: an application is told that the index does not answer, and can try again."""
+    index = OpenSearchSearch(Proxy(answer))
+
+    with pytest.raises(FailureError) as behind:
+        index.behind("articles-read")
+    with pytest.raises(FailureError) as asked:
+        index.ask("articles-1", Question("text", "a bird"))
+
+    kinds = {one.value.failure.kind for one in (behind, asked)}
+    assert kinds == {FailureKind.INDEX_UNAVAILABLE}
