@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
+from pydantic import ValidationError
 
 from functions.core.backfill_job import Estimate, Job, Only
 from ops.backfilling import described
@@ -107,7 +108,6 @@ def status(deployment: "Deployment", *, target: str | None = None) -> MigrationS
     lanes = lanes_of(deployment, migration.new.name, in_work(deployment))
     waiting, failed = over_budget(deployment, migration.new.name), failing(migration)
     jobs = tuple(status_of(deployment, job) for job in _jobs(migration))
-    kept = GateStore(migration).read()
     situation = Situation(
         is_switched=answering is migration.new,
         is_unanswered=answering is None,
@@ -131,7 +131,7 @@ def status(deployment: "Deployment", *, target: str | None = None) -> MigrationS
         over_budget=waiting,
         failing=failed,
         jobs=jobs,
-        gate=None if kept is None else GateResult.model_validate_json(kept),
+        gate=_readable(GateStore(migration).read()),
         next=next_step(situation, migration.new, migration.command),
     )
 
@@ -288,6 +288,14 @@ def _known_coverage(migration: Migration) -> tuple[Coverage, LostIndexError | No
         return migration.coverage(), None
     except LostIndexError as error:
         return Coverage(0, 0), error
+
+
+def _readable(kept: str | None) -> GateResult | None:
+    """Read the last result of the gate; one of another version of the command is as none."""
+    try:
+        return None if kept is None else GateResult.model_validate_json(kept)
+    except ValidationError:
+        return None
 
 
 def _known_answering(migration: Migration) -> "tuple[TargetSettings | None, str]":

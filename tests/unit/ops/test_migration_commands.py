@@ -405,6 +405,14 @@ def test_status_says_which_index_is_lost(stack: Stack, lost: Any, step: str) -> 
     assert status.coverage_percent == 0
 
 
+@pytest.mark.parametrize("kept", ['{"questions": 1}', '{"of": "a newer version"}', ""])
+def test_status_without_a_gate_that_it_can_read_shows_the_rest(stack: Stack, kept: str) -> None:
+    """R44: another operator may have a newer version, whose result has other fields."""
+    GateStore(migration_of(stack.deployment, None)).write(kept)
+
+    assert "no gate has run yet" in as_text(migrating.status(stack.deployment))
+
+
 def test_status_names_the_way_back_where_nothing_answers(stack: Stack) -> None:
     """R44: with the new index the alias is lost by which the old one is searched."""
     switch(stack).act()
