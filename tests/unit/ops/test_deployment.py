@@ -10,8 +10,9 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from ops.cli import main
-from ops.deployment import find_stage, in_aws
+from ops.deployment import Deployment, find_stage, in_aws
 from ops.output import UsageError
+from tests.builders import make_source, make_target
 
 
 @pytest.fixture(autouse=True)
@@ -117,3 +118,18 @@ def test_stack_of_an_own_app_is_found_by_who_may_read_no_other(
     assert find_stage("Shop").outputs == {"LedgerTable": "rows"}
     with pytest.raises(UsageError, match=r"the stack embedq-dev cannot be read: .*not authorized"):
         find_stage("dev")
+
+
+@pytest.mark.parametrize(("kind", "made"), [("source", make_source()), ("target", make_target())])
+def test_stack_with_settings_of_a_newer_version_is_refused_in_words(kind: str, made: Any) -> None:
+    """R51: whether a document is current cannot be told without a setting that decides it."""
+    settings = json.dumps(json.loads(made.model_dump_json()) | {"reranker": "x"})
+    newer = Deployment({f"{kind.title()}OneSettings": settings}, boto3.Session())
+
+    with pytest.raises(UsageError) as caught:
+        getattr(newer, f"{kind}s")
+
+    assert caught.value.message == (
+        f"the stack has a {kind} with reranker, which this version of embedq cannot read: use the"
+        " version that has deployed it"
+    )
