@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
+from pydantic import ValidationError
 
 from functions.adapters.dynamodb_control import DynamoDbControl
 from functions.adapters.dynamodb_ledger import DynamoDbLedger
@@ -38,10 +39,11 @@ STACK_ERRORS = (FailureError, OpenSearchError, ClientError, BotoCoreError)
 DEPTHS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
 
 Found = TypeVar("Found")
+Settings = TypeVar("Settings", SourceSettings, TargetSettings)
 
 
 class NoStackError(UsageError):
-    """No stack has this name."""
+    """No stack has this name, or none that may be read."""
 
 
 @dataclass(frozen=True)
@@ -80,12 +82,12 @@ class Deployment:
 
     @cached_property
     def sources(self) -> dict[str, SourceSettings]:
-        found = map(SourceSettings.model_validate_json, self._settings("Source"))
+        found = _read("source", SourceSettings, self._settings("Source"))
         return {source.name: source for source in found}
 
     @cached_property
     def targets(self) -> dict[str, TargetSettings]:
-        found = map(TargetSettings.model_validate_json, self._settings("Target"))
+        found = _read("target", TargetSettings, self._settings("Target"))
         return {target.name: target for target in found}
 
     @cached_property
@@ -251,7 +253,9 @@ def describe(
         client = session.client("cloudformation", endpoint_url=endpoint_url)
         [found] = client.describe_stacks(StackName=stack)["Stacks"]
     except (ClientError, BotoCoreError) as error:
-        is_missing = isinstance(error, ClientError) and "does not exist" in str(error)
+        # Who may read one stack alone is not told whether there is another.
+        said = ("does not exist", "AccessDenied")
+        is_missing = isinstance(error, ClientError) and any(one in str(error) for one in said)
         kind = NoStackError if is_missing else UsageError
         raise kind(f"the stack {stack} cannot be read: {_advice(error, stage)}") from error
     outputs = {one["OutputKey"]: one["OutputValue"] for one in found.get("Outputs", [])}
@@ -273,6 +277,18 @@ def _advice(error: Exception, stage: str | None) -> str:
                 f" or --profile, or deploy it with `make deploy STAGE={stage}`"
             )
     return str(error)
+
+
+def _read(what: str, kind: type[Settings], written: Sequence[str]) -> list[Settings]:
+    """Read settings, which a newer version may have written."""
+    try:
+        return [kind.model_validate_json(one) for one in written]
+    except ValidationError as error:
+        fields = ", ".join(".".join(map(str, one["loc"])) for one in error.errors())
+        raise UsageError(
+            f"the stack has a {what} with {fields}, which this version of embedq cannot read: use"
+            " the version that has deployed it"
+        ) from error
 
 
 def _only(known: dict[str, Found], name: str | None, what: str) -> Found:

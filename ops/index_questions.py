@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from functions.adapters.opensearch_http import OpenSearchError, unavailable
 from functions.core.failure import Failure, FailureError, FailureKind
@@ -51,6 +51,8 @@ def call_function(lambda_client: Any, function: str, question: Mapping[str, Any]
         answer = lambda_client.invoke(FunctionName=function, Payload=json.dumps(question).encode())
     except ClientError as error:
         raise unavailable(f"the function {function} was not called: {error}") from error
+    except BotoCoreError as error:
+        raise unavailable(f"the function {function} did not answer: {error}") from error
     content = json.loads(answer["Payload"].read())
     if "FunctionError" in answer:
         reason = content.get("errorMessage", "no reason given")

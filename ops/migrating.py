@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
+from pydantic import ValidationError
 
 from functions.core.backfill_job import Estimate, Job, Only
 from ops.backfilling import described
@@ -107,7 +108,6 @@ def status(deployment: "Deployment", *, target: str | None = None) -> MigrationS
     lanes = lanes_of(deployment, migration.new.name, in_work(deployment))
     waiting, failed = over_budget(deployment, migration.new.name), failing(migration)
     jobs = tuple(status_of(deployment, job) for job in _jobs(migration))
-    kept = GateStore(migration).read()
     situation = Situation(
         is_switched=answering is migration.new,
         is_unanswered=answering is None,
@@ -131,7 +131,7 @@ def status(deployment: "Deployment", *, target: str | None = None) -> MigrationS
         over_budget=waiting,
         failing=failed,
         jobs=jobs,
-        gate=None if kept is None else GateResult.model_validate_json(kept),
+        gate=_readable(GateStore(migration).read()),
         next=next_step(situation, migration.new, migration.command),
     )
 
@@ -290,6 +290,14 @@ def _known_coverage(migration: Migration) -> tuple[Coverage, LostIndexError | No
         return Coverage(0, 0), error
 
 
+def _readable(kept: str | None) -> GateResult | None:
+    """Read the last result of the gate; one of another version of the command is as none."""
+    try:
+        return None if kept is None else GateResult.model_validate_json(kept)
+    except ValidationError:
+        return None
+
+
 def _known_answering(migration: Migration) -> "tuple[TargetSettings | None, str]":
     """Return the target that answers, or why neither does."""
     try:
@@ -301,11 +309,13 @@ def _known_answering(migration: Migration) -> "tuple[TargetSettings | None, str]
 def _fewer(migration: Migration) -> str:
     """Say how many documents fewer the old index has; nothing where either cannot be asked."""
     from functions.adapters.opensearch_http import OpenSearchError
+    from functions.core.failure import FailureError
 
     count = migration.deployment.count_searchable
     try:
         old, new = count(migration.old.name), count(migration.new.name)
-    except OpenSearchError:
+    except (OpenSearchError, FailureError) as error:
+        say(f"documents not counted: {error}")
         return ""
     is_less = 100 * old < LEAST_COVERAGE * new
     return f"{old:,} documents, and not {new:,} as in {migration.new.name}," if is_less else ""

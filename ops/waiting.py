@@ -11,6 +11,7 @@ import click
 from functions.core.document import Document, Unusable, content_hash, read_document
 from functions.core.entry import StoredEntry
 from functions.core.entry_shape import SUMMARY_FIELDS, stored
+from functions.core.failure import FailureError
 from functions.core.identity import DocumentId, entry_id, row_key
 from functions.core.ledger_row import LedgerRow
 from functions.core.settings import SourceSettings, TargetSettings
@@ -79,8 +80,16 @@ class Waiting:
         """Return when every target has the last write; raise if one gave it up, or after a time."""
         began = time.monotonic()
         while True:
-            wanted = self._wanted()
-            states = {target.name: self._state(target, wanted) for target in self.targets}
+            try:
+                wanted = self._wanted()
+                states = {target.name: self._state(target, wanted) for target in self.targets}
+            except FailureError as error:
+                # Index or ledger is busy, or down: what is written then is found later.
+                waited = time.monotonic() - began
+                if waited > seconds:
+                    raise NotFoundYetError(f"{self._missing(waited)}: {error}") from error
+                wait(LOOK_SECONDS)
+                continue
             waited = time.monotonic() - began
             if all(state is State.CURRENT for state in states.values()):
                 return Waited(
@@ -130,10 +139,10 @@ class Waiting:
         behind = [name for name, state in states.items() if state is not State.CURRENT]
         known = [f"in {name} {_known(self._row(name))}" for name in behind]
         see = self.deployment.status_command(self.document, self.source.name, behind[0])
-        return (
-            f"the last write of {self.document!r} cannot be found after {waited:.0f} s:"
-            f" {'; '.join(known)}; see `{see}`"
-        )
+        return f"{self._missing(waited)}: {'; '.join(known)}; see `{see}`"
+
+    def _missing(self, waited: float) -> str:
+        return f"the last write of {self.document!r} cannot be found after {waited:.0f} s"
 
 
 def judge(

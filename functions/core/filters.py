@@ -96,7 +96,7 @@ def _read(text: str, known: Mapping[str, MetadataType]) -> tuple[str, Test]:
     field, operator, value = found["field"], found["operator"], found["value"].strip()
     if field not in known:
         names = ", ".join(sorted(known)) or "none"
-        raise FilterError(f"no source has the metadata {field}; there is: {names}")
+        raise FilterError(f"no source that is asked has the metadata {field}; there is: {names}")
     kind = known[field]
     if operator != "=" and kind not in ("long", "double", "date"):
         raise FilterError(f"{field} is a {kind}, which has no order: write {field}=VALUE")

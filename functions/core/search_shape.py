@@ -18,9 +18,10 @@ EF_SEARCH = 200
 # Which half of a hybrid query has found a passage; that of the meaning is shown first.
 HALVES = ("knn", "text")
 VECTORS = "chunks.vector"
-# Each word is a clause, and so is each filter, of which there are 100; OpenSearch takes 1,024.
+# Each word is a clause. Each other filter, of which there are 100, is up to three: one of points,
+# one of values, and its approximation. OpenSearch takes 1,024.
 MOST_WORDS = 512
-MOST_FILTER_WORDS = 400
+MOST_FILTER_WORDS = 200
 # What follows is how OpenSearch's standard analyzer cuts a text, by UAX #29, or into more words.
 LONGEST_WORD = 255
 # A character of Chinese or Japanese is a word.

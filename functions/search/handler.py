@@ -105,5 +105,5 @@ def _body(event: dict[str, Any]) -> object:
     text = event.get("body") or ""
     try:
         return json.loads(base64.b64decode(text) if event.get("isBase64Encoded") else text)
-    except (ValueError, RecursionError):
+    except (TypeError, ValueError, RecursionError):
         return None

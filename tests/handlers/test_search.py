@@ -66,7 +66,10 @@ def test_url_and_direct_call_give_the_same_answer(asked: dict[str, Any]) -> None
         ("no json", "the body: Input should be a valid dictionary"),
         ("[" * 100_000, "the body: Input should be a valid dictionary"),
         ("{}", "query: Field required"),
-        ('{"query": "a", "filters": ["month=1"]}', "no source has the metadata month"),
+        (
+            '{"query": "a", "filters": ["month=1"]}',
+            "no source that is asked has the metadata month",
+        ),
         ('{"query": "a", "size": 500}', "size: Input should be less than or equal to 200"),
     ],
 )

@@ -63,8 +63,8 @@ def test_condition_is_read_by_the_type_of_its_field(text: str, test: Test) -> No
         ("", "'' is no filter: write FIELD=VALUE, or >=, <=, > or < for ="),
         (
             "writer=aesop",
-            "no source has the metadata writer; there is: author, public, published, rating,"
-            " summary, year",
+            "no source that is asked has the metadata writer; there is: author, public, published,"
+            " rating, summary, year",
         ),
         ("author==aesop", "'author==aesop' is no filter: write FIELD=VALUE"),
         ("year>==2024", "'year>==2024' is no filter: write FIELD=VALUE"),

@@ -2,19 +2,28 @@
 
 import base64
 import json
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from functions.core.filters import conditions
 from functions.core.search import (
     CursorError,
     Mode,
     PageStart,
+    Question,
     SearchRequest,
     next_cursor,
     page_start,
 )
-from functions.core.search_shape import MOST_WORDS, first_words
+from functions.core.search_shape import (
+    MOST_FILTER_WORDS,
+    MOST_WORDS,
+    filter_words,
+    first_words,
+    query_body,
+)
 
 DAMAGED = "^the cursor is damaged: pass `next` of an answer as it is$"
 OTHER_SEARCH = "^the cursor is that of another search or index: begin without one$"
@@ -160,3 +169,31 @@ def test_not_is_spelled_as_json_has_it() -> None:
 def test_words_beyond_what_opensearch_takes_are_left_out(text: str, cut: str) -> None:
     """R48: the first ones say what is wanted; more are refused as a whole."""
     assert first_words(text) == cut
+
+
+def clauses(query: Any) -> int:
+    """Count the clauses of a query as Lucene does: a range is one of points, and one of values."""
+    match query:
+        case {"match": dict(fields)}:
+            return sum(len(str(one["query"]).split()) for one in fields.values())
+        case {"range": _}:
+            return 2
+        case {"term": _}:
+            return 1
+        case dict():
+            return sum(map(clauses, query.values()))
+        case list():
+            return sum(map(clauses, query))
+    return 0
+
+
+def test_largest_question_is_one_that_opensearch_takes() -> None:
+    """R48 R51: beyond 1,024 clauses it refuses the search, and the index would seem to fail."""
+    wordy = f"summary={'w ' * MOST_FILTER_WORDS}"
+    wanted, unwanted = ([f"year>={start + n}" for n in range(50)] for start in (1000, 3000))
+    tests = conditions([wordy, *wanted[1:]], unwanted, {"summary": "text", "year": "long"})
+    assert filter_words(tests) == MOST_FILTER_WORDS
+
+    body = query_body(Question("text", words="word " * MOST_WORDS, conditions=tests))
+
+    assert clauses(body["query"]) <= 1024

@@ -9,6 +9,7 @@ import pytest
 
 import embedq
 from functions.adapters.dynamodb_values import to_dynamodb
+from functions.adapters.opensearch_http import unavailable
 from functions.core.document import Document, content_hash, read_document
 from functions.core.identity import DocumentId
 from functions.core.ledger_row import Status
@@ -135,6 +136,37 @@ def test_deleted_item_is_waited_for_until_no_search_finds_it(
         index.entry = gone
         embedq.wait("a")
     assert known.stage is None
+
+
+class BusyIndex(Index):
+    """An index that has no time for the first questions."""
+
+    def __init__(self, looks: float) -> None:
+        super().__init__()
+        self.looks = looks
+
+    def call(
+        self, method: str, path: str, body: Any = None, *, query: Mapping[str, str] | None = None
+    ) -> Any:
+        self.looks -= 1
+        if self.looks >= 0:
+            raise unavailable("it answered 503")
+        return super().call(method, path, body, query=query)
+
+
+def test_wait_goes_on_while_the_index_is_busy(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R51: the write is found when the index answers again, or the error says why it is not."""
+    index = BusyIndex(looks=1)
+    known = asked(deployment, index, monkeypatch)
+    index.entry = {"deleted": False, "content_hash": write(known, "hello")}
+
+    assert embedq.wait("a").found
+
+    index.looks = float("inf")
+    with pytest.raises(TimeoutError, match=r"'a' cannot be found after 0 s: .* it answered 503"):
+        embedq.wait("a", seconds=0)
 
 
 def test_skipped_item_is_waited_for_with_its_reason(known: Deployment) -> None:

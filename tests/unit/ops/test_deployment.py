@@ -2,13 +2,17 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from ops.cli import main
-from ops.deployment import in_aws
+from ops.deployment import Deployment, find_stage, in_aws
+from ops.output import UsageError
+from tests.builders import make_source, make_target
 
 
 @pytest.fixture(autouse=True)
@@ -85,3 +89,47 @@ def test_stack_of_an_own_app_is_found_by_its_name(
         assert in_aws("Shop", region="eu-west-1").outputs == {"LedgerTable": "rows"}
         assert main(["stats", "--stage", "Blog", "--region", "eu-west-1"]) == 2
         assert "the stack Blog holds no pipeline of embedq" in capsys.readouterr().err
+
+
+class OneStack:
+    """CloudFormation as an application sees it that may read one stack alone."""
+
+    def __init__(self, **_: Any) -> None:
+        pass
+
+    def client(self, *_: Any, **__: Any) -> "OneStack":
+        return self
+
+    def describe_stacks(self, StackName: str) -> dict[str, Any]:
+        if StackName != "Shop":
+            message = f"not authorized to perform: DescribeStacks on resource: {StackName}"
+            error: Any = {"Error": {"Code": "AccessDenied", "Message": message}}
+            raise ClientError(error, "DescribeStacks")
+        outputs = [{"OutputKey": "LedgerTable", "OutputValue": "rows"}]
+        return {"Stacks": [{"StackId": "arn", "Outputs": outputs}]}
+
+
+def test_stack_of_an_own_app_is_found_by_who_may_read_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """R51: as docs/searching.md gives an application its rights; the stage's stack comes first."""
+    monkeypatch.setattr("ops.deployment.boto3.Session", OneStack)
+
+    assert find_stage("Shop").outputs == {"LedgerTable": "rows"}
+    with pytest.raises(UsageError, match=r"the stack embedq-dev cannot be read: .*not authorized"):
+        find_stage("dev")
+
+
+@pytest.mark.parametrize(("kind", "made"), [("source", make_source()), ("target", make_target())])
+def test_stack_with_settings_of_a_newer_version_is_refused_in_words(kind: str, made: Any) -> None:
+    """R51: whether a document is current cannot be told without a setting that decides it."""
+    settings = json.dumps(json.loads(made.model_dump_json()) | {"reranker": "x"})
+    newer = Deployment({f"{kind.title()}OneSettings": settings}, boto3.Session())
+
+    with pytest.raises(UsageError) as caught:
+        getattr(newer, f"{kind}s")
+
+    assert caught.value.message == (
+        f"the stack has a {kind} with reranker, which this version of embedq cannot read: use the"
+        " version that has deployed it"
+    )

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ReadTimeoutError
 
 from functions.adapters.opensearch_http import OpenSearchError
 from functions.core.failure import FailureError, FailureKind
@@ -68,6 +68,14 @@ def test_right_that_is_missing_is_named() -> None:
 
     with pytest.raises(FailureError, match=r"embedq-query was not called: .*InvokeFunction"):
         ask(ClientError(denied, "Invoke"))
+
+
+def test_function_that_does_not_answer_in_time_is_named() -> None:
+    """R51: an application is told so as by any other failure, and not by one of botocore."""
+    late = ReadTimeoutError(endpoint_url="https://lambda.eu-west-1.amazonaws.com")
+
+    with pytest.raises(FailureError, match="embedq-query did not answer: Read timeout"):
+        ask(late)
 
 
 def test_only_questions_are_sent() -> None:

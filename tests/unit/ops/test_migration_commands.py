@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from functions.adapters.opensearch_http import unavailable
 from functions.core.backfill_job import JobState
 from functions.core.ledger_row import Status
 from ops import migrating
@@ -404,6 +405,14 @@ def test_status_says_which_index_is_lost(stack: Stack, lost: Any, step: str) -> 
     assert status.coverage_percent == 0
 
 
+@pytest.mark.parametrize("kept", ['{"questions": 1}', '{"of": "a newer version"}', ""])
+def test_status_without_a_gate_that_it_can_read_shows_the_rest(stack: Stack, kept: str) -> None:
+    """R44: another operator may have a newer version, whose result has other fields."""
+    GateStore(migration_of(stack.deployment, None)).write(kept)
+
+    assert "no gate has run yet" in as_text(migrating.status(stack.deployment))
+
+
 def test_status_names_the_way_back_where_nothing_answers(stack: Stack) -> None:
     """R44: with the new index the alias is lost by which the old one is searched."""
     switch(stack).act()
@@ -434,6 +443,24 @@ def test_rollback_beside_a_lost_index_asks_nothing(stack: Stack, lost: Any) -> N
     stack.lose(lost)
 
     assert migrating.rollback(stack.deployment).questions == ()
+
+
+def test_rollback_beside_an_index_that_does_not_answer_asks_nothing(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R44: or where the function that counts is throttled: said, and no reason to stay."""
+    switch(stack).act()
+
+    def busy(*_: Any, **__: Any) -> Any:
+        raise unavailable("the function query was not called")
+
+    monkeypatch.setattr(stack, "call", busy)
+
+    proposal = migrating.rollback(stack.deployment)
+
+    assert proposal.questions == ()
+    assert proposal.act().answered_by == "default"
+    assert "documents not counted" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("change", "index"), [(move_old_alias, "older-1"), (lose_old, "no index")])

@@ -62,6 +62,15 @@ def test_half_a_character_is_a_wrong_question(asked: str, *, by_url: bool) -> No
     assert error["status"] == 400
 
 
+@pytest.mark.parametrize("is_encoded", [True, False])
+@pytest.mark.parametrize("body", [{"query": "x"}, ["x"], 5, True, None, "", "5"])
+def test_body_of_any_type_is_a_wrong_question(body: object, *, is_encoded: bool) -> None:
+    """R51: as a person writes it who tries an event of the URL in the console."""
+    event = {"requestContext": {}, "body": body, "isBase64Encoded": is_encoded}
+
+    assert handler.lambda_handler(event, Context())["statusCode"] == 400
+
+
 def test_function_that_lacks_its_settings_blames_no_question(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

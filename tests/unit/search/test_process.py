@@ -201,17 +201,17 @@ def test_filters_and_sources_choose(world: World) -> None:
         ({"sources": ["x"]}, "no source x feeds the target default; there is: articles, messages"),
         (
             {"filters": ["month=1"]},
-            "no source has the metadata month; there is: notes, sender, year",
+            "no source that is asked has the metadata month; there is: notes, sender, year",
         ),
         (
             {"sources": ["articles"], "filters": ["sender=ann"]},
-            "no source has the metadata sender; there is: notes, year",
+            "no source that is asked has the metadata sender; there is: notes, year",
         ),
         ({"target": "new", "sources": ["messages"]}, "no source messages feeds the target new"),
         ({"cursor": "bm8="}, "the cursor is damaged"),
         (
             {"not": [f"notes={'word ' * 150}"] * 3},
-            "the filters have more than 400 words: shorten them",
+            "the filters have more than 200 words: shorten them",
         ),
     ],
 )
