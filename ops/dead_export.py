@@ -1,6 +1,7 @@
 """Failed documents and their dead letters as JSON lines: the archive, and what `purge` reads."""
 
 import os
+import shlex
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +17,7 @@ from ops.dead_queue import DeadLetter, visit
 from ops.documents import PastError
 from ops.frame import Noun
 from ops.output import Answer, UsageError, moment
-from ops.selection import OPTIONS, Selection
+from ops.selection import OPTIONS, NoRowError, Selection
 
 if TYPE_CHECKING:
     from ops.deployment import Deployment
@@ -92,13 +93,24 @@ def export(deployment: "Deployment", *, file: Path | None = None, **chosen: Any)
     path = file or Path(f"dead-letters-{datetime.now(UTC):%Y%m%d-%H%M%S}.jsonl")
     if path.exists():
         raise UsageError(f"{path} exists: name another file with --file")
-    lines = exported(deployment, selection)
+    try:
+        lines = exported(deployment, selection)
+    except NoRowError as error:
+        raise _file_or_document(error) from None
     _write(path, lines)
     return Export(
         file=str(path),
         documents=sum(line.row_key is not None for line in lines),
         dead_letters=sum(len(line.dead_letters) for line in lines),
     )
+
+
+def _file_or_document(error: NoRowError) -> UsageError:
+    """Say how a file is named, if it stands in the place of an id."""
+    name = error.name
+    if not (name.endswith(".jsonl") or "/" in name or os.path.lexists(name)):
+        return error
+    return UsageError(f"{error}; a file to write is --file {shlex.quote(name)}")
 
 
 def exported(deployment: "Deployment", selection: Selection) -> list[Exported]:

@@ -24,6 +24,14 @@ ROUND_ROWS = 100
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
+class NoRowError(UsageError):
+    """The ledger has no row of a document."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the ledger has no row of {name!r}")
+        self.name = name
+
+
 class Moment(click.ParamType["datetime"]):
     """A time, or how long ago (in the past) or how far ahead (in the future) it is."""
 
@@ -152,7 +160,7 @@ class Selection:
             if (row := find_row(deployment, name, source=source, target=target)) is not None
         ]
         if not rows:
-            raise UsageError(f"the ledger has no row of {name!r}")
+            raise NoRowError(name)
         if not any(row.group is Group.FAILED for row in rows):
             states = ", ".join(f"{row.row_key} is {row.status}" for row in rows)
             raise UsageError(f"{name!r} is not failed: {states}; see `embedq requeue --help`")
