@@ -61,6 +61,15 @@ class Command(click.Command):
         self.answers = answers
         self.proposes = proposes
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Explain a `--yes` for which there is no question: click would offer --reason instead."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name not in YES.opts:
+                raise
+            raise click.UsageError("this command asks nothing: leave --yes out", ctx) from None
+
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write summary and examples before the usage and the options."""
         self.format_help_text(ctx, formatter)

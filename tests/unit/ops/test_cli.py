@@ -231,6 +231,16 @@ def test_wrong_arguments_are_refused(
     assert "Usage: embedq" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", [["stats"], ["put", "{}"], ["dead", "stop"]], ids=" ".join)
+def test_yes_to_a_command_that_does_not_ask_is_explained(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R40: whoever writes a script knows what to leave out."""
+    assert main([*command, "--yes"]) == 2
+
+    assert "this command asks nothing: leave --yes out" in capsys.readouterr().err
+
+
 def test_aws_options_ask_for_a_stage(capsys: pytest.CaptureFixture[str]) -> None:
     """R40: a forgotten --stage does not lead to the stack on this machine."""
     assert main(["stats", "--profile", "work"]) == 2
