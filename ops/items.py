@@ -8,10 +8,9 @@ from decimal import Decimal, DecimalException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from functions.core.identity import DocumentId, document_id, row_key
+from functions.core.identity import DocumentId, document_id, item_key, row_key
 from functions.core.lane import lane_for
 from functions.core.settings import SourceSettings
-from ops.document_rows import possible_keys
 from ops.output import UsageError, say
 
 if TYPE_CHECKING:
@@ -40,13 +39,30 @@ def find_item(
     return from_dynamodb(answer["Item"]) if "Item" in answer else None
 
 
+def possible_keys(written: str, attributes: Sequence[str]) -> list[dict[str, str]]:
+    """Return the keys that a person may mean.
+
+    The values of a composite key are written as they are in the table, with | between them: a
+    value may hold one too. Or they are copied from an id, which spells such values otherwise.
+    """
+    if len(attributes) == 1:
+        return [{attributes[0]: written}]
+    parts = written.split("|")
+    pairs: list[tuple[str, ...]] = [
+        ("|".join(parts[:n]), "|".join(parts[n:])) for n in range(1, len(parts))
+    ]
+    if len(parts) == len(attributes):
+        copied = item_key(DocumentId(written), dict.fromkeys(attributes, "S"))
+        pairs.append(tuple(copied[name]["S"] for name in attributes))
+    return [dict(zip(attributes, pair, strict=True)) for pair in dict.fromkeys(pairs)]
+
+
 def read_key(
     deployment: "Deployment", source: SourceSettings, written: str
 ) -> tuple[DocumentId, Key]:
     """Return the id and the key of a document: of its item, of its ledger row, or as written."""
     types = deployment.key_types(source.table)
-    meant = [_typed(values, types) for values in possible_keys(written, source.key)]
-    keys = [key for key in meant if key is not None]
+    keys = _keys_by_type(written, source, types)
     if not keys:
         raise _no_key(written, source, types)
     found = [key for key in keys if find_item(deployment, source, key) is not None]
@@ -55,6 +71,17 @@ def read_key(
         raise UsageError(f"which one? {written!r} may be any of these keys: {names}")
     chosen = (found or _in_ledger(deployment, source, keys) or keys)[0]
     return id_of(chosen, source), chosen
+
+
+def ids_by_type(deployment: "Deployment", source: SourceSettings, written: str) -> list[DocumentId]:
+    """Return the ids that a person may mean, with numbers as the table spells them."""
+    keys = _keys_by_type(written, source, deployment.key_types(source.table))
+    return [id_of(key, source) for key in keys]
+
+
+def _keys_by_type(written: str, source: SourceSettings, types: Mapping[str, str]) -> list[Key]:
+    meant = [_typed(values, types) for values in possible_keys(written, source.key)]
+    return [key for key in meant if key is not None]
 
 
 def _in_ledger(deployment: "Deployment", source: SourceSettings, keys: Sequence[Key]) -> list[Key]:

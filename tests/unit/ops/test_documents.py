@@ -170,6 +170,32 @@ def test_status_of_an_unknown_document_says_what_that_means(deployment: Deployme
         status(deployment, "a")
 
 
+@pytest.mark.parametrize(
+    ("written", "source", "stored_id"),
+    [
+        ("4.50", "numbers", "4.5"),
+        ("a|4.50", "messages", "a|4.5"),
+        ("a|b|-07", "messages", "a%7Cb|-7"),
+    ],
+)
+def test_status_takes_any_spelling_of_a_number(
+    several: Deployment, written: str, source: str, stored_id: str
+) -> None:
+    """R40 R07: by its value, as the table finds it."""
+    several.ledger.write([make_row(revision=0, source=source, document_id=DocumentId(stored_id))])
+
+    assert status(several, written, source=source).row == f"default/{source}/{stored_id}"
+
+
+@pytest.mark.parametrize("written", ["4.50", "tortoise"])
+def test_status_takes_a_text_as_it_is(several: Deployment, written: str) -> None:
+    """R40: a text that looks like a number is another one for each spelling."""
+    several.ledger.write([make_row(revision=0, document_id=DocumentId("4.5"))])
+
+    with pytest.raises(UsageError, match=f"no row default/articles/{written}: "):
+        status(several, written, source="articles")
+
+
 def test_file_of_json_lines_is_written(deployment: Deployment, tmp_path: Path) -> None:
     """R40: one item a line; empty lines are passed over."""
     file = tmp_path / "items.jsonl"
