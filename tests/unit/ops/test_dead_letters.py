@@ -165,3 +165,18 @@ def test_document_called_like_a_file_is_exported(deployment: Deployment, tmp_pat
     done = export(deployment, file=tmp_path / "dead", documents=("old.jsonl",))
 
     assert done.documents == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ("-", "an export is a file, and no stream"),
+        ("nowhere/old.jsonl", "there is no folder nowhere"),
+    ],
+)
+def test_export_without_a_place_is_refused_at_once(
+    deployment: Deployment, file: str, message: str
+) -> None:
+    """R41: before dead letters are received, and so hidden for a while."""
+    with pytest.raises(UsageError, match=message):
+        export(deployment, file=Path(file))
