@@ -100,6 +100,11 @@ def test_put_names_source_and_target_where_there_are_several(deployment: Deploym
         ('{"id": 1e126}', "DynamoDB cannot hold the number 1E"),
         ('{"id": ""}', "DynamoDB refused item 1: "),
         ('{"id": 5}', "DynamoDB refused item 1: "),
+        ('{"id": "\\ud800"}', "the item has half of a character"),
+        ('{"id": "a", "title": ["\\ud800"]}', "the item has half of a character"),
+        ('{"id": "a", "x": ' + 90_000 * "[" + 90_000 * "]" + "}", "the item is nested too deeply"),
+        ('{"id": "a", "x": ' + 400 * "[" + 400 * "]" + "}", "the item is nested too deeply"),
+        ("old.jsonl", "the item is not JSON: .*; a file is named with --file"),
     ],
 )
 def test_put_says_what_is_wrong(deployment: Deployment, item: str, message: str) -> None:
@@ -225,6 +230,26 @@ def test_wrong_line_of_a_file_is_named_and_nothing_is_written(
         put(deployment)
 
     assert deployment.client("dynamodb").scan(TableName=make_source().table)["Count"] == 0
+
+
+@pytest.mark.parametrize("text", ['[\n {"id": "a"}\n]\n', '{\n "id": "a"\n}\n'])
+def test_item_on_several_lines_is_explained(
+    deployment: Deployment, tmp_path: Path, text: str
+) -> None:
+    """R40: as an editor or jq writes it."""
+    file = tmp_path / "items.json"
+    file.write_text(text)
+
+    with pytest.raises(UsageError, match=r"line 1 of .* is not JSON: .*; each line is one item"):
+        put(deployment, file=file)
+
+
+def test_file_may_begin_with_a_byte_order_mark(deployment: Deployment, tmp_path: Path) -> None:
+    """R40: as programs on Windows write it."""
+    file = tmp_path / "items.jsonl"
+    file.write_bytes(b'\xef\xbb\xbf{"id": "a"}\n')
+
+    assert put(deployment, file=file).documents == 1
 
 
 @pytest.mark.parametrize(
