@@ -61,7 +61,10 @@ class Moment(click.ParamType["datetime"]):
                 param,
                 ctx,
             )
-        return at if at.tzinfo else at.replace(tzinfo=UTC)
+        try:
+            return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+        except OverflowError:
+            self.fail(f"{text!r} is further away than any date", param, ctx)
 
 
 # In the order of the help.
