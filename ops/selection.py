@@ -132,10 +132,15 @@ class Selection:
         rows = list(deployment.ledger.read(one.row_key for one in found).values())
         return sorted(filter(self._matches, rows), key=failed_at, reverse=True), number
 
+    def _names(self, deployment: "Deployment") -> tuple[str | None, str | None]:
+        """Return source and target; those that are not deployed are refused, not passed over."""
+        return (
+            self.source and deployment.source(self.source).name,
+            self.target and deployment.target(self.target).name,
+        )
+
     def _listed(self, deployment: "Deployment") -> Iterator[Listed]:
-        # Names that are not deployed are refused, not passed over.
-        source = self.source and deployment.source(self.source).name
-        target = self.target and deployment.target(self.target).name
+        source, target = self._names(deployment)
         return (
             one
             for one in deployment.listed([Group.FAILED])
@@ -152,10 +157,11 @@ class Selection:
             yield from deployment.ledger.read(part).values()
 
     def _named(self, deployment: "Deployment", name: str) -> Iterator[LedgerRow]:
+        wanted_source, wanted_target = self._names(deployment)
         pairs = [
             (target, source)
             for target, source in sorted(deployment.pairs)
-            if self.target in (None, target) and self.source in (None, source)
+            if wanted_target in (None, target) and wanted_source in (None, source)
         ]
         rows = [
             row

@@ -67,6 +67,8 @@ def test_documents_are_chosen(ledger: Deployment, chosen: dict[str, Any], found:
         ({"documents": ("nobody",)}, "the ledger has no row of 'nobody'"),
         ({"source": "books"}, "--source is one of: articles"),
         ({"target": "large"}, "--target is one of: default"),
+        ({"documents": ("old",), "source": "books"}, "--source is one of: articles"),
+        ({"documents": ("old",), "target": "large"}, "--target is one of: default"),
     ],
 )
 def test_wrong_choice_is_said(ledger: Deployment, chosen: dict[str, Any], message: str) -> None:
