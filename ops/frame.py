@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 
 import click
 
+from functions.core.identity import is_unicode
 from ops.output import OK, Answer, UsageError, say, show
 from ops.proposal import DryRun, Proposal, carry_out
 
@@ -62,7 +63,10 @@ class Command(click.Command):
         self.proposes = proposes
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Explain a `--yes` for which there is no question: click would offer --reason instead."""
+        """Refuse what is no text, and a `--yes` without a question: click would offer --reason."""
+        for one in args:
+            if not is_unicode(one):
+                raise click.UsageError(f"{one!a} is not UTF-8: set the terminal to it", ctx)
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -250,6 +254,8 @@ def write_examples(formatter: click.HelpFormatter, examples: Sequence[str]) -> N
 def connect(stage: str | None, profile: str | None, region: str | None) -> "Deployment":
     """Find the stack of a stage in AWS, or the one on this machine."""
     if stage is not None:
+        if not stage.strip():
+            raise UsageError("--stage is empty: name a stage")
         from ops.deployment import in_aws
 
         return in_aws(stage, profile=profile, region=region)

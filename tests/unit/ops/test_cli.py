@@ -241,6 +241,23 @@ def test_yes_to_a_command_that_does_not_ask_is_explained(
     assert "this command asks nothing: leave --yes out" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [["status", "\udce9"], ["pause", "--reason", "\udce9"]])
+def test_argument_that_is_not_utf8_is_refused(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R40: of a terminal with another character set."""
+    assert main(words) == 2
+
+    assert r"'\udce9' is not UTF-8" in capsys.readouterr().err
+
+
+def test_empty_stage_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """R40: `--stage "$STAGE"`, where the variable is not set."""
+    assert main(["stats", "--stage", ""]) == 2
+
+    assert capsys.readouterr().err == "embedq: --stage is empty: name a stage\n"
+
+
 def test_aws_options_ask_for_a_stage(capsys: pytest.CaptureFixture[str]) -> None:
     """R40: a forgotten --stage does not lead to the stack on this machine."""
     assert main(["stats", "--profile", "work"]) == 2
