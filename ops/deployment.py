@@ -71,12 +71,18 @@ class Deployment:
 
     def status_command(self, document: str, source: str, target: str | None = None) -> str:
         """Return the command that shows what became of a document."""
-        words = ["status", document]
+        options = []
         if len(self.sources) > 1:
-            words += ["--source", source]
+            options += ["--source", source]
         if len(self.targets) > 1:
-            words += ["--target", target or self.sources[source].targets[0]]
-        return self.command(*words)
+            options += ["--target", target or self.sources[source].targets[0]]
+        return self.document_command(["status"], document, options)
+
+    def document_command(self, words: Sequence[str], document: str, options: Sequence[str]) -> str:
+        """Return a command about a document; an id that looks like an option comes last."""
+        if not document.startswith("-"):
+            return self.command(*words, document, *options)
+        return f"{self.command(*words, *options)} {shlex.join(['--', document])}"
 
     @cached_property
     def sources(self) -> dict[str, SourceSettings]:

@@ -1,6 +1,7 @@
 """The frame of every command: its help, `--json`, the stack that it talks to, and for one that
 changes something `--reason`, `--dry-run` and a note of what was done."""
 
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
@@ -67,12 +68,24 @@ class Command(click.Command):
         for one in args:
             if not is_unicode(one):
                 raise click.UsageError(f"{one!a} is not UTF-8: set the terminal to it", ctx)
+        words = list(args)  # click takes them out of its list
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            if error.option_name not in YES.opts:
-                raise
-            raise click.UsageError("this command asks nothing: leave --yes out", ctx) from None
+            if error.option_name in YES.opts:
+                message = "this command asks nothing: leave --yes out"
+                raise click.UsageError(message, ctx) from None
+            if hint := self._meant(error.option_name, words):
+                raise click.UsageError(f"{error.format_message()} {hint}", ctx) from None
+            raise
+
+    def _meant(self, option: str, words: Sequence[str]) -> str:
+        """Say how an id is written that begins like an option; of -ab click names -a alone."""
+        takes_words = any(isinstance(param, click.Argument) for param in self.params)
+        if option.startswith("--") or not takes_words:
+            return ""
+        word = next((one for one in words if one.startswith(option)), option)
+        return f"An id or a word that begins with - comes last, after --: -- {shlex.quote(word)}"
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write summary and examples before the usage and the options."""

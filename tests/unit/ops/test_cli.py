@@ -251,6 +251,27 @@ def test_argument_that_is_not_utf8_is_refused(
     assert r"'\udce9' is not UTF-8" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "is_said"),
+    [
+        (["status", "-5"], True),
+        (["dead", "list", "-dQw4"], True),
+        (["stats", "-5"], False),
+        (["status", "--nonsense", "a"], False),
+    ],
+)
+def test_id_that_looks_like_an_option_is_explained(
+    words: list[str], is_said: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R40: with how it is written."""
+    assert main(words) == 2
+
+    said = f"An id or a word that begins with - comes last, after --: -- {words[-1]}"
+    printed = capsys.readouterr().err
+    assert (said in printed) is is_said
+    assert "No such option" in printed
+
+
 def test_empty_stage_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     """R40: `--stage "$STAGE"`, where the variable is not set."""
     assert main(["stats", "--stage", ""]) == 2

@@ -69,6 +69,14 @@ def test_put_names_a_document_so_that_a_shell_takes_it(deployment: Deployment) -
     assert (here.see, there.see) == ("embedq status 'a b'", "embedq status 'a b' --stage prod")
 
 
+def test_put_names_a_document_that_looks_like_an_option(deployment: Deployment) -> None:
+    """R40: what is printed can be pasted; ids such as -5 and -dQw4 are common."""
+    here = put(deployment, '{"id": "-5", "body": "hello"}').act()
+    there = put(replace(deployment, stage="prod"), '{"id": "-5", "body": "hello"}').act()
+
+    assert (here.see, there.see) == ("embedq status -- -5", "embedq status --stage prod -- -5")
+
+
 def test_put_names_source_and_target_where_there_are_several(deployment: Deployment) -> None:
     """R40: the command that it names needs no more thought."""
     outputs = {
