@@ -15,7 +15,7 @@ from functions.core.ports import Listed
 from ops.causes import cause_of, failed_at
 from ops.document_rows import find_row
 from ops.frame import SOURCE, TARGET
-from ops.output import UsageError
+from ops.output import UsageError, written
 
 if TYPE_CHECKING:
     from ops.deployment import Deployment
@@ -106,7 +106,12 @@ class Selection:
 
     def rows(self, deployment: "Deployment") -> list[LedgerRow]:
         """Return the rows that match, the newest first."""
-        found = [row for row in self._candidates(deployment) if self._matches(row)]
+        if self.since and self.before and self.since >= self.before:
+            times = f"--since {written(self.since)} is not before --before {written(self.before)}"
+            raise UsageError(f"{times}: nothing can match")
+        # By key: an id may be named twice, or in two spellings.
+        matching = {row.row_key: row for row in self._candidates(deployment) if self._matches(row)}
+        found = list(matching.values())
         if self.cause and not found:
             raise UsageError(
                 f"no failed document has the cause {self.cause!r}: `embedq dead causes` lists them"

@@ -59,6 +59,13 @@ def test_documents_are_chosen(ledger: Deployment, chosen: dict[str, Any], found:
     assert {row.task.document_id for row in rows} == found
 
 
+def test_document_that_is_named_twice_is_chosen_once(ledger: Deployment) -> None:
+    """R41: it is neither counted nor sent twice."""
+    [row] = Selection(documents=("old", "old")).rows(ledger)
+
+    assert row.task.document_id == "old"
+
+
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
@@ -67,6 +74,8 @@ def test_documents_are_chosen(ledger: Deployment, chosen: dict[str, Any], found:
         ({"documents": ("nobody",)}, "the ledger has no row of 'nobody'"),
         ({"source": "books"}, "--source is one of: articles"),
         ({"target": "large"}, "--target is one of: default"),
+        ({"since": NOON, "before": NOON - timedelta(hours=1)}, "--since .* is not before --before"),
+        ({"since": NOON, "before": NOON}, "--since .* is not before --before"),
         ({"documents": ("old",), "source": "books"}, "--source is one of: articles"),
         ({"documents": ("old",), "target": "large"}, "--target is one of: default"),
     ],
