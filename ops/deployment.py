@@ -219,7 +219,7 @@ def in_aws(stage: str, *, profile: str | None = None, region: str | None = None)
     """Find a stage in AWS, with the credentials of the environment or of a profile."""
     # As `embedq up` prints it for other clients.
     address = os.environ.get("AWS_ENDPOINT_URL", "")
-    if urlsplit(address).hostname in LOOPBACK:
+    if _host(address) in LOOPBACK:
         raise UsageError(
             f"--stage names a stage in AWS, and AWS_ENDPOINT_URL leads to {address}, on this"
             " machine: unset it, or leave --stage out for the stack that runs here"
@@ -227,11 +227,22 @@ def in_aws(stage: str, *, profile: str | None = None, region: str | None = None)
     return find_stage(stage, profile=profile, region=region)
 
 
+def _host(address: str) -> str | None:
+    try:
+        parts = urlsplit(address)
+        _ = parts.port  # raises where it is none
+    except ValueError:
+        parts = None
+    if parts is None or (address and not parts.hostname):
+        raise UsageError(f"AWS_ENDPOINT_URL is no address: {address}")
+    return parts.hostname
+
+
 def find_stage(stage: str, *, profile: str | None = None, region: str | None = None) -> Deployment:
     """Find a stage where the environment leads to: in AWS, or on this machine."""
     try:
         # boto3 knows AWS_DEFAULT_REGION only; the aws command and Lambda use this name.
-        region = region or os.environ.get("AWS_REGION")
+        region = region or os.environ.get("AWS_REGION") or None
         session = boto3.Session(profile_name=profile, region_name=region)
     except BotoCoreError as error:
         raise UsageError(str(error)) from error
@@ -254,6 +265,9 @@ def describe(
 ) -> Deployment:
     """Read the outputs of a stack."""
     try:
+        if session.region_name == "":
+            # AWS_DEFAULT_REGION is set to nothing, and boto3 takes that for a name.
+            raise NoRegionError
         client = session.client("cloudformation", endpoint_url=endpoint_url)
         [found] = client.describe_stacks(StackName=stack)["Stacks"]
     except (ClientError, BotoCoreError) as error:

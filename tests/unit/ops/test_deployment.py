@@ -37,6 +37,28 @@ def test_missing_region_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None
     assert "name it with --region" in why(capsys)
 
 
+@pytest.mark.parametrize("variable", ["AWS_REGION", "AWS_DEFAULT_REGION"])
+def test_empty_region_is_a_missing_one(
+    variable: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R40: a variable of a job that is not set for it."""
+    monkeypatch.setenv(variable, "")
+
+    assert "name it with --region" in why(capsys)
+
+
+@pytest.mark.parametrize("address", ["nonsense", "http://[", "http://example.com:1x"])
+def test_endpoint_that_is_no_address_is_said(
+    address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R40: in words, and not with a stack trace."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+
+    assert main(["stats", "--stage", "dev", "--region", "eu-west-1"]) == 2
+
+    assert f"AWS_ENDPOINT_URL is no address: {address}" in capsys.readouterr().err
+
+
 def test_missing_credentials_are_asked_for(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
