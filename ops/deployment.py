@@ -44,6 +44,16 @@ class NoStackError(UsageError):
     """No stack has this name."""
 
 
+class Outputs(dict[str, str]):
+    """The outputs of a stack; one that another version of embedq deployed may lack some."""
+
+    def __missing__(self, name: str) -> str:
+        raise UsageError(
+            f"the stack has no output {name}: it was deployed by another version of embedq; deploy"
+            " it again, or use the command of that version"
+        )
+
+
 @dataclass(frozen=True)
 class Deployment:
     """One stack: how to reach it, and what its outputs name."""
@@ -274,7 +284,8 @@ def describe(
         is_missing = isinstance(error, ClientError) and "does not exist" in str(error)
         kind = NoStackError if is_missing else UsageError
         raise kind(f"the stack {stack} cannot be read: {_advice(error, stage)}") from error
-    outputs = {one["OutputKey"]: one["OutputValue"] for one in found.get("Outputs", [])}
+    listed = found.get("Outputs", [])
+    outputs = Outputs((one["OutputKey"], one["OutputValue"]) for one in listed)
     if "LedgerTable" not in outputs:
         raise UsageError(f"the stack {stack} holds no pipeline of embedq, or is not deployed yet")
     return Deployment(outputs, session, endpoint_url, stage, found["StackId"])

@@ -9,6 +9,7 @@ from moto import mock_aws
 
 from ops.cli import main
 from ops.deployment import in_aws
+from ops.output import UsageError
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +94,7 @@ def test_stage_that_is_not_deployed_is_named(
 def test_stack_of_an_own_app_is_found_by_its_name(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """R40: it holds an EmbeddingPipeline, or the answer says that it does not."""
+    """R40: it holds an EmbeddingPipeline, of this version, or the answer says that it does not."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
     topic = {"Type": "AWS::SNS::Topic"}
@@ -105,5 +106,7 @@ def test_stack_of_an_own_app_is_found_by_its_name(
         client.create_stack(StackName="Blog", TemplateBody=json.dumps({"Resources": {"T": topic}}))
 
         assert in_aws("Shop", region="eu-west-1").outputs == {"LedgerTable": "rows"}
+        with pytest.raises(UsageError, match="has no output QueryFunction: it was deployed by"):
+            _ = in_aws("Shop", region="eu-west-1").index
         assert main(["stats", "--stage", "Blog", "--region", "eu-west-1"]) == 2
         assert "the stack Blog holds no pipeline of embedq" in capsys.readouterr().err
