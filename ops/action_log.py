@@ -108,7 +108,15 @@ def who(deployment: "Deployment") -> str:
         except (ClientError, BotoCoreError):
             # Its calls may be denied where those of the command are not.
             pass
-    return getpass.getuser()
+    return user()
+
+
+def user() -> str:
+    """Name the user of this machine; in a container there may be none for its number."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
 
 
 def _action(item: dict[str, Any]) -> Action:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ops.frame import Noun
+from ops.numbers import Count
 from ops.output import Answer, moment, say, table, written
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Actions(Answer):
 @NOUN.stack_command(
     click.Option(
         ["--most"],
-        type=click.IntRange(min=1),
+        type=Count(min=1),
         default=20,
         show_default=True,
         help="How many at most.",

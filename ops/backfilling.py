@@ -1,6 +1,5 @@
 """Backfills: a table that has items already, sent to the index by a function of the stack."""
 
-import getpass
 import secrets
 import time
 from datetime import UTC, datetime
@@ -95,6 +94,7 @@ def start(
     deployment: "Deployment", pair: "Pair", only: Only, found: Estimate, *, reason: str = ""
 ) -> Job:
     """Write a job and send its segments to the function."""
+    from ops.action_log import user
     from ops.estimate import segments_for
 
     now = datetime.now(UTC)
@@ -104,7 +104,7 @@ def start(
         target=pair.target.name,
         only=only,
         segments=segments_for(found.items),
-        by=_person(),
+        by=user(),
         reason=reason,
         created_ms=round(now.timestamp() * 1000),
         estimate=found,
@@ -141,10 +141,3 @@ def watch(deployment: "Deployment", job: Job) -> JobStatus:
         see, end = deployment.command("jobs"), deployment.command("jobs", "cancel", job.id)
         say(f"the backfill {job.id} goes on: `{see}` shows how far it is, `{end}` ends it")
         raise
-
-
-def _person() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "unknown"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ops.frame import Noun
+from ops.numbers import Count
 from ops.output import Answer, UsageError
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 END = "embedq break end"
 FOR = click.Option(
     ["--for", "seconds"],
-    type=click.IntRange(min=1),
+    type=Count(min=1),
     metavar="SECONDS",
     help=f"How long; without it, until `{END}`.",
 )

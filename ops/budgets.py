@@ -11,6 +11,7 @@ import click
 from functions.core.budget import NANO, Raised, budget_of
 from functions.core.ledger_row import Group
 from ops.frame import TARGET, Noun
+from ops.numbers import Amount, Count
 from ops.output import Answer, CommandError, UsageError, moment, table, written
 from ops.proposal import Proposal
 from ops.selection import Moment
@@ -82,10 +83,8 @@ def show(deployment: "Deployment", *, target: str | None = None) -> Budgets:
 
 
 @NOUN.change_command(
-    click.Option(["--tokens"], type=click.IntRange(1), help="The cap of a day while it is raised."),
-    click.Option(
-        ["--usd"], type=click.FloatRange(0.01), help="The cap of a month while it is raised."
-    ),
+    click.Option(["--tokens"], type=Count(1), help="The cap of a day while it is raised."),
+    click.Option(["--usd"], type=Amount(0.01), help="The cap of a month while it is raised."),
     click.Option(
         ["--until"],
         type=Moment(is_ahead=True),

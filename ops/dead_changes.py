@@ -13,6 +13,7 @@ from functions.core.ledger_row import LedgerRow
 from ops.dead_export import read_export
 from ops.dead_queue import DeadLetter, is_moving, is_obsolete, move_all, visit
 from ops.frame import Noun
+from ops.numbers import Count
 from ops.output import Answer, CommandError, progress
 from ops.proposal import Proposal
 from ops.recovery import requeue_step
@@ -27,7 +28,7 @@ NOUN = Noun("Dead letters", group="dead")
 MOST_PER_SECOND = 500
 RATE = click.Option(
     ["--rate"],
-    type=click.IntRange(1, MOST_PER_SECOND),
+    type=Count(1, MOST_PER_SECOND),
     metavar="NUMBER",
     help="At most so many in a second; left out: as fast as possible.",
 )

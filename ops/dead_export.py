@@ -1,6 +1,7 @@
 """Failed documents and their dead letters as JSON lines: the archive, and what `purge` reads."""
 
 import os
+import shlex
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +17,7 @@ from ops.dead_queue import DeadLetter, visit
 from ops.documents import PastError
 from ops.frame import Noun
 from ops.output import Answer, UsageError, moment
-from ops.selection import OPTIONS, Selection
+from ops.selection import OPTIONS, NoRowError, Selection
 
 if TYPE_CHECKING:
     from ops.deployment import Deployment
@@ -90,15 +91,35 @@ def export(deployment: "Deployment", *, file: Path | None = None, **chosen: Any)
     """
     selection = Selection(**chosen)
     path = file or Path(f"dead-letters-{datetime.now(UTC):%Y%m%d-%H%M%S}.jsonl")
-    if path.exists():
-        raise UsageError(f"{path} exists: name another file with --file")
-    lines = exported(deployment, selection)
+    _check_place(path)
+    try:
+        lines = exported(deployment, selection)
+    except NoRowError as error:
+        raise _file_or_document(error) from None
     _write(path, lines)
     return Export(
         file=str(path),
         documents=sum(line.row_key is not None for line in lines),
         dead_letters=sum(len(line.dead_letters) for line in lines),
     )
+
+
+def _check_place(path: Path) -> None:
+    """Refuse a file that cannot be made, before dead letters are received."""
+    if str(path) == "-":
+        raise UsageError("an export is a file, and no stream: name it with --file")
+    if path.exists():
+        raise UsageError(f"{path} exists: name another file with --file")
+    if not path.parent.is_dir():
+        raise UsageError(f"there is no folder {path.parent}: make it, or name another with --file")
+
+
+def _file_or_document(error: NoRowError) -> UsageError:
+    """Say how a file is named, if it stands in the place of an id."""
+    name = error.name
+    if not (name.endswith(".jsonl") or "/" in name or os.path.lexists(name)):
+        return error
+    return UsageError(f"{error}; a file to write is --file {shlex.quote(name)}")
 
 
 def exported(deployment: "Deployment", selection: Selection) -> list[Exported]:
@@ -120,7 +141,12 @@ def exported(deployment: "Deployment", selection: Selection) -> list[Exported]:
 def read_export(file: Path, *, stack: str) -> list[Exported]:
     """Read an export of this stack, or say what is wrong with it."""
     found = []
-    for number, text in enumerate(file.read_text().splitlines(), 1):
+    try:
+        lines = file.read_text(encoding="utf-8").removesuffix("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} cannot be read: {error}") from None
+    # Only a line feed ends a line: JSON may hold other characters that `splitlines` takes for one.
+    for number, text in enumerate(lines.split("\n") if lines else (), 1):
         try:
             line = Exported.model_validate_json(text)
         except ValidationError as error:
@@ -168,7 +194,7 @@ def _line(stack: str, letters: list[DeadLetter], **document: Any) -> Exported:
 def _write(path: Path, lines: Iterable[Exported]) -> None:
     """Write all lines, or leave no file that looks whole."""
     part = path.with_name(f"{path.name}.part")
-    with part.open("x") as file:
+    with part.open("x", encoding="utf-8") as file:
         for line in lines:
             file.write(line.model_dump_json() + "\n")
         file.flush()

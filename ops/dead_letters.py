@@ -165,7 +165,7 @@ def show(
         status=status_of(row),
         cause=f"{cause_of(row).id}, {cause_of(row)}",
         remedy=cause_of(row).remedy,
-        requeue=deployment.command("dead", "requeue", row.task.document_id, *place),
+        requeue=deployment.document_command(["dead", "requeue"], row.task.document_id, place),
     )
 
 

@@ -46,6 +46,16 @@ class NoStackError(UsageError):
     """No stack has this name, or none that may be read."""
 
 
+class Outputs(dict[str, str]):
+    """The outputs of a stack; one that another version of embedq deployed may lack some."""
+
+    def __missing__(self, name: str) -> str:
+        raise UsageError(
+            f"the stack has no output {name}: it was deployed by another version of embedq; deploy"
+            " it again, or use the command of that version"
+        )
+
+
 @dataclass(frozen=True)
 class Deployment:
     """One stack: how to reach it, and what its outputs name."""
@@ -73,12 +83,18 @@ class Deployment:
 
     def status_command(self, document: str, source: str, target: str | None = None) -> str:
         """Return the command that shows what became of a document."""
-        words = ["status", document]
+        options = []
         if len(self.sources) > 1:
-            words += ["--source", source]
+            options += ["--source", source]
         if len(self.targets) > 1:
-            words += ["--target", target or self.sources[source].targets[0]]
-        return self.command(*words)
+            options += ["--target", target or self.sources[source].targets[0]]
+        return self.document_command(["status"], document, options)
+
+    def document_command(self, words: Sequence[str], document: str, options: Sequence[str]) -> str:
+        """Return a command about a document; an id that looks like an option comes last."""
+        if not document.startswith("-"):
+            return self.command(*words, document, *options)
+        return f"{self.command(*words, *options)} {shlex.join(['--', document])}"
 
     @cached_property
     def sources(self) -> dict[str, SourceSettings]:
@@ -215,7 +231,7 @@ def in_aws(stage: str, *, profile: str | None = None, region: str | None = None)
     """Find a stage in AWS, with the credentials of the environment or of a profile."""
     # As `embedq up` prints it for other clients.
     address = os.environ.get("AWS_ENDPOINT_URL", "")
-    if urlsplit(address).hostname in LOOPBACK:
+    if _host(address) in LOOPBACK:
         raise UsageError(
             f"--stage names a stage in AWS, and AWS_ENDPOINT_URL leads to {address}, on this"
             " machine: unset it, or leave --stage out for the stack that runs here"
@@ -223,11 +239,22 @@ def in_aws(stage: str, *, profile: str | None = None, region: str | None = None)
     return find_stage(stage, profile=profile, region=region)
 
 
+def _host(address: str) -> str | None:
+    try:
+        parts = urlsplit(address)
+        _ = parts.port  # raises where it is none
+    except ValueError:
+        parts = None
+    if parts is None or (address and not parts.hostname):
+        raise UsageError(f"AWS_ENDPOINT_URL is no address: {address}")
+    return parts.hostname
+
+
 def find_stage(stage: str, *, profile: str | None = None, region: str | None = None) -> Deployment:
     """Find a stage where the environment leads to: in AWS, or on this machine."""
     try:
         # boto3 knows AWS_DEFAULT_REGION only; the aws command and Lambda use this name.
-        region = region or os.environ.get("AWS_REGION")
+        region = region or os.environ.get("AWS_REGION") or None
         session = boto3.Session(profile_name=profile, region_name=region)
     except BotoCoreError as error:
         raise UsageError(str(error)) from error
@@ -250,6 +277,9 @@ def describe(
 ) -> Deployment:
     """Read the outputs of a stack."""
     try:
+        if session.region_name == "":
+            # AWS_DEFAULT_REGION is set to nothing, and boto3 takes that for a name.
+            raise NoRegionError
         client = session.client("cloudformation", endpoint_url=endpoint_url)
         [found] = client.describe_stacks(StackName=stack)["Stacks"]
     except (ClientError, BotoCoreError) as error:
@@ -258,7 +288,8 @@ def describe(
         is_missing = isinstance(error, ClientError) and any(one in str(error) for one in said)
         kind = NoStackError if is_missing else UsageError
         raise kind(f"the stack {stack} cannot be read: {_advice(error, stage)}") from error
-    outputs = {one["OutputKey"]: one["OutputValue"] for one in found.get("Outputs", [])}
+    listed = found.get("Outputs", [])
+    outputs = Outputs((one["OutputKey"], one["OutputValue"]) for one in listed)
     if "LedgerTable" not in outputs:
         raise UsageError(f"the stack {stack} holds no pipeline of embedq, or is not deployed yet")
     return Deployment(outputs, session, endpoint_url, stage, found["StackId"])

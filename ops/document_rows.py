@@ -1,10 +1,11 @@
 """The ledger row of a document, by its id as a person writes it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from functions.core.identity import DocumentId, document_id, item_key, row_key
+from functions.core.identity import DocumentId, RowKey, document_id, row_key
 from functions.core.ledger_row import LedgerRow
+from ops.items import NUMBER, ids_by_type, possible_keys
 from ops.output import UsageError
 
 if TYPE_CHECKING:
@@ -16,8 +17,14 @@ def find_row(
 ) -> LedgerRow | None:
     """Return the row of a document, if there is one."""
     origin, goal = deployment.source(source), deployment.target(target)
-    keys = [row_key(goal.name, origin.name, one) for one in possible_ids(written, origin.key)]
-    found = deployment.ledger.read(keys)
+
+    def rows(ids: Iterable[DocumentId]) -> dict[RowKey, LedgerRow]:
+        return deployment.ledger.read(row_key(goal.name, origin.name, one) for one in ids)
+
+    # As it is written first: that asks no table for the types of its key.
+    found = rows(possible_ids(written, origin.key))
+    if not found and any(map(NUMBER.fullmatch, written.split("|"))):
+        found = rows(ids_by_type(deployment, origin, written))
     if len(found) > 1:
         names = ", ".join(repr(row.task.document_id) for row in found.values())
         raise UsageError(f"which one? {written!r} may be any of these documents: {names}")
@@ -47,21 +54,3 @@ def possible_ids(written: str, attributes: Sequence[str]) -> list[DocumentId]:
         for key in possible_keys(written, attributes)
     ]
     return list(dict.fromkeys([DocumentId(written), *(document_id(k, attributes) for k in keys)]))
-
-
-def possible_keys(written: str, attributes: Sequence[str]) -> list[dict[str, str]]:
-    """Return the keys that a person may mean.
-
-    The values of a composite key are written as they are in the table, with | between them: a
-    value may hold one too. Or they are copied from an id, which spells such values otherwise.
-    """
-    if len(attributes) == 1:
-        return [{attributes[0]: written}]
-    parts = written.split("|")
-    pairs: list[tuple[str, ...]] = [
-        ("|".join(parts[:n]), "|".join(parts[n:])) for n in range(1, len(parts))
-    ]
-    if len(parts) == len(attributes):
-        copied = item_key(DocumentId(written), dict.fromkeys(attributes, "S"))
-        pairs.append(tuple(copied[name]["S"] for name in attributes))
-    return [dict(zip(attributes, pair, strict=True)) for pair in dict.fromkeys(pairs)]

@@ -22,6 +22,7 @@ from functions.core.transitions import accept, leave_to_sweep, put_in_lane, requ
 from ops.document_rows import find_row
 from ops.frame import DOCUMENT, SOURCE, TARGET, Noun
 from ops.items import find_item, read_key
+from ops.numbers import Count
 from ops.output import FAILED, OK, Answer, CommandError, UsageError
 from ops.proposal import Proposal
 from ops.recovery import StderrTelemetry
@@ -87,7 +88,7 @@ class NoMessages:
     TARGET,
     click.Option(
         ["--seconds"],
-        type=click.IntRange(min=10),
+        type=Count(min=10),
         default=120,
         show_default=True,
         help="How long it may take.",

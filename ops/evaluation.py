@@ -10,6 +10,7 @@ from functions.core.names import first_index
 from functions.core.search import Mode
 from ops.frame import SOURCE, TARGET, Noun
 from ops.index_recall import index_recall
+from ops.numbers import Amount, Count
 from ops.output import Answer, CommandError, UsageError, say, table
 from ops.quality import Interval, Judgment, Quality, Run, check_measures, ndcg_difference, quality
 from ops.quality_files import read_json_lines, read_trec
@@ -106,23 +107,27 @@ class Evaluated(Answer):
     ),
     click.Option(
         ["--most"],
-        type=click.IntRange(1, 1000),
+        type=Count(1, 1000),
         default=100,
         show_default=True,
         help="How many questions are drawn from the table.",
     ),
     click.Option(
-        ["--seed"], type=int, default=7, show_default=True, help="Another one draws others."
+        ["--seed"],
+        type=Count(min=0),
+        default=7,
+        show_default=True,
+        help="Another one draws others.",
     ),
     click.Option(
         ["weights", "--weight"],
-        type=click.FloatRange(0, 1),
+        type=Amount(0, 1),
         multiple=True,
         help="A weight of the meaning in hybrid; several are compared (0.3, 0.5, 0.7).",
     ),
     click.Option(
         ["--exact"],
-        type=click.IntRange(0, 1000),
+        type=Count(0, 1000),
         help="How many questions compare the index with a search that looks at every vector"
         f" ({EXACT_QUESTIONS} up to {EXACT_DOCUMENTS:,} documents, else 0).",
     ),

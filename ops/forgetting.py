@@ -79,12 +79,12 @@ def forget(
         _remove(deployment, keys)
         return Forgotten(what=what, rows=len(keys), file=str(file))
 
-    return Proposal(doing, rows, act, (f"{doing.capitalize()}?",) if rows else ())
+    return Proposal(doing, rows, act, (f"{doing[:1].upper()}{doing[1:]}?",) if rows else ())
 
 
 def _described(deployment: "Deployment", target: str | None, source: str | None) -> str:
     """Name what is to be forgotten; what is deployed is not."""
-    if target is None and source is None:
+    if not target and not source:
         raise UsageError("which one? name it with --target or --source")
     named = [f"target {target}"] if target else []
     what = " and ".join(named + ([f"source {source}"] if source else []))
@@ -117,7 +117,7 @@ def _is_of(item: Item, target: str | None, source: str | None) -> bool:
 def _export(file: Path, items: Iterable[Item]) -> list[str]:
     """Write each item as DynamoDB spells it, one a line, and only then return their keys."""
     keys = []
-    with file.open("x") as lines:
+    with file.open("x", encoding="utf-8") as lines:
         for item in items:
             lines.write(json.dumps(item, ensure_ascii=False, default=_encoded) + "\n")
             keys.append(item["row_key"]["S"])

@@ -1,12 +1,14 @@
 """The frame of every command: its help, `--json`, the stack that it talks to, and for one that
 changes something `--reason`, `--dry-run` and a note of what was done."""
 
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 
 import click
 
+from functions.core.identity import is_unicode
 from ops.output import OK, Answer, UsageError, say, show
 from ops.proposal import DryRun, Proposal, carry_out
 
@@ -60,6 +62,30 @@ class Command(click.Command):
         self.examples = examples
         self.answers = answers
         self.proposes = proposes
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse what is no text, and a `--yes` without a question: click would offer --reason."""
+        for one in args:
+            if not is_unicode(one):
+                raise click.UsageError(f"{one!a} is not UTF-8: set the terminal to it", ctx)
+        words = list(args)  # click takes them out of its list
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name in YES.opts:
+                message = "this command asks nothing: leave --yes out"
+                raise click.UsageError(message, ctx) from None
+            if hint := self._meant(error.option_name, words):
+                raise click.UsageError(f"{error.format_message()} {hint}", ctx) from None
+            raise
+
+    def _meant(self, option: str, words: Sequence[str]) -> str:
+        """Say how an id is written that begins like an option; of -ab click names -a alone."""
+        takes_words = any(isinstance(param, click.Argument) for param in self.params)
+        if option.startswith("--") or not takes_words:
+            return ""
+        word = next((one for one in words if one.startswith(option)), option)
+        return f"An id or a word that begins with - comes last, after --: -- {shlex.quote(word)}"
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write summary and examples before the usage and the options."""
@@ -241,6 +267,8 @@ def write_examples(formatter: click.HelpFormatter, examples: Sequence[str]) -> N
 def connect(stage: str | None, profile: str | None, region: str | None) -> "Deployment":
     """Find the stack of a stage in AWS, or the one on this machine."""
     if stage is not None:
+        if not stage.strip():
+            raise UsageError("--stage is empty: name a stage")
         from ops.deployment import in_aws
 
         return in_aws(stage, profile=profile, region=region)

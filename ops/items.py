@@ -3,15 +3,14 @@
 import base64
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, DecimalException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from functions.core.identity import DocumentId, document_id, row_key
+from functions.core.identity import DocumentId, document_id, is_unicode, item_key, row_key
 from functions.core.lane import lane_for
 from functions.core.settings import SourceSettings
-from ops.document_rows import possible_keys
 from ops.output import UsageError, say
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,9})?", re.IGNORECASE)
 # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
 NUMBER_DIGITS = 38
 NUMBER_EXPONENTS = range(-130, 126)
+NESTED_LEVELS = 100  # DynamoDB itself refuses more than 32
 KEY_TYPES = {"S": "a text", "N": "a number", "B": "bytes in base64"}
 
 
@@ -40,13 +40,30 @@ def find_item(
     return from_dynamodb(answer["Item"]) if "Item" in answer else None
 
 
+def possible_keys(written: str, attributes: Sequence[str]) -> list[dict[str, str]]:
+    """Return the keys that a person may mean.
+
+    The values of a composite key are written as they are in the table, with | between them: a
+    value may hold one too. Or they are copied from an id, which spells such values otherwise.
+    """
+    if len(attributes) == 1:
+        return [{attributes[0]: written}]
+    parts = written.split("|")
+    pairs: list[tuple[str, ...]] = [
+        ("|".join(parts[:n]), "|".join(parts[n:])) for n in range(1, len(parts))
+    ]
+    if len(parts) == len(attributes):
+        copied = item_key(DocumentId(written), dict.fromkeys(attributes, "S"))
+        pairs.append(tuple(copied[name]["S"] for name in attributes))
+    return [dict(zip(attributes, pair, strict=True)) for pair in dict.fromkeys(pairs)]
+
+
 def read_key(
     deployment: "Deployment", source: SourceSettings, written: str
 ) -> tuple[DocumentId, Key]:
     """Return the id and the key of a document: of its item, of its ledger row, or as written."""
     types = deployment.key_types(source.table)
-    meant = [_typed(values, types) for values in possible_keys(written, source.key)]
-    keys = [key for key in meant if key is not None]
+    keys = _keys_by_type(written, source, types)
     if not keys:
         raise _no_key(written, source, types)
     found = [key for key in keys if find_item(deployment, source, key) is not None]
@@ -55,6 +72,17 @@ def read_key(
         raise UsageError(f"which one? {written!r} may be any of these keys: {names}")
     chosen = (found or _in_ledger(deployment, source, keys) or keys)[0]
     return id_of(chosen, source), chosen
+
+
+def ids_by_type(deployment: "Deployment", source: SourceSettings, written: str) -> list[DocumentId]:
+    """Return the ids that a person may mean, with numbers as the table spells them."""
+    keys = _keys_by_type(written, source, deployment.key_types(source.table))
+    return [id_of(key, source) for key in keys]
+
+
+def _keys_by_type(written: str, source: SourceSettings, types: Mapping[str, str]) -> list[Key]:
+    meant = [_typed(values, types) for values in possible_keys(written, source.key)]
+    return [key for key in meant if key is not None]
 
 
 def _in_ledger(deployment: "Deployment", source: SourceSettings, keys: Sequence[Key]) -> list[Key]:
@@ -185,7 +213,8 @@ def read_items(item: str | None, file: Path | None, source: SourceSettings) -> l
     if (item is None) == (file is None):
         raise UsageError("name one item as JSON, or --file with one item a line (- for stdin)")
     if item is not None:
-        return [_checked(item, source, "the item")]
+        hint = "" if item.lstrip().startswith("{") else "; a file is named with --file"
+        return [_checked(item, source, "the item", hint)]
     try:
         return list(_lines(file or Path("-"), source))
     except (OSError, UnicodeDecodeError) as error:
@@ -196,20 +225,17 @@ def _lines(file: Path, source: SourceSettings) -> Iterator[Item]:
     import click
 
     name = "standard input" if str(file) == "-" else file
-    with click.open_file(str(file), encoding="utf-8") as lines:
+    with click.open_file(str(file), encoding="utf-8-sig") as lines:
         for number, line in enumerate(lines, 1):
             if line.strip():
-                yield _checked(line, source, f"line {number} of {name}")
+                yield _checked(line, source, f"line {number} of {name}", "; each line is one item")
 
 
-def _checked(text: str, source: SourceSettings, where: str) -> Item:
+def _checked(text: str, source: SourceSettings, where: str, hint: str) -> Item:
     from functions.adapters.dynamodb_values import to_dynamodb
 
     key = ", ".join(source.key)
-    try:
-        parsed = json.loads(text, parse_float=Decimal, parse_constant=_refuse)
-    except ValueError as error:
-        raise UsageError(f"{where} is not JSON: {error}") from None
+    parsed = _parsed(text, where, hint)
     if not isinstance(parsed, dict):
         raise UsageError(
             f"{where} is a JSON {_kind(parsed)}: expected is an object with the key {key}"
@@ -227,6 +253,39 @@ def _checked(text: str, source: SourceSettings, where: str) -> Item:
         raise UsageError(
             f"{where} has a number that DynamoDB cannot hold: more than 38 digits, or too large"
         ) from None
+
+
+def _parsed(text: str, where: str, hint: str) -> Any:
+    """Read JSON of which DynamoDB may take everything."""
+    try:
+        parsed = json.loads(text, parse_float=Decimal, parse_constant=_refuse)
+        is_deep = _is_deep(parsed)
+    except RecursionError:
+        is_deep = True
+    except ValueError as error:
+        raise UsageError(f"{where} is not JSON: {error}{hint}") from None
+    if is_deep:
+        raise UsageError(f"{where} is nested too deeply: DynamoDB takes 32 levels")
+    if not is_unicode(json.dumps(parsed, ensure_ascii=False, default=str)):
+        raise UsageError(f"{where} has half of a character (such as \\ud800), which is no text")
+    return parsed
+
+
+def _is_deep(value: object) -> bool:
+    """Tell whether a value is nested so deeply that functions that call themselves fail."""
+    values = [value]
+    for _ in range(NESTED_LEVELS):
+        values = [inner for one in values for inner in _inside(one)]
+    return bool(values)
+
+
+def _inside(value: object) -> Iterable[object]:
+    match value:
+        case dict():
+            return value.values()
+        case list():
+            return value
+    return ()
 
 
 def _is_key(value: object) -> bool:

@@ -41,6 +41,7 @@ from ops.migration_checks import (
 )
 from ops.migration_gate import GateResult
 from ops.migration_next import Situation, next_step
+from ops.numbers import Amount, Count
 from ops.output import CommandError, UsageError, say
 from ops.proposal import Proposal
 from ops.quality_judgments import TAKEN, Taken
@@ -140,21 +141,21 @@ def status(deployment: "Deployment", *, target: str | None = None) -> MigrationS
     TARGET,
     click.Option(
         ["--least-coverage"],
-        type=click.FloatRange(0, 100),
+        type=Amount(0, 100),
         default=LEAST_COVERAGE,
         show_default=True,
         help="Refuse with fewer of the documents in the new target, in per cent.",
     ),
     click.Option(
         ["--most-loss"],
-        type=click.FloatRange(0, 1),
+        type=Amount(0, 1),
         default=MOST_LOSS,
         show_default=True,
         help="Refuse if the new target's nDCG@10 is lower by more than this.",
     ),
     click.Option(
         ["--questions"],
-        type=click.IntRange(min=1, max=1000),
+        type=Count(min=1, max=1000),
         default=QUESTIONS,
         show_default=True,
         help="How many questions both targets are asked first.",

@@ -23,6 +23,8 @@ PIPE_WIDTH = 10_000
 OBEYED = {
     code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"
 }
+# They end a line, as in a table, which would have a row more.
+OBEYED |= {code: f"\\u{code:04x}" for code in (0x2028, 0x2029)}
 
 Item = TypeVar("Item")
 
@@ -81,7 +83,7 @@ def show(answer: Answer, *, as_json: bool, is_line: bool = False) -> None:
     """Print an answer to stdout, at once; one of many JSON answers takes one line."""
     if as_json:
         click.echo(answer.model_dump_json(indent=None if is_line else 2))
-    elif sys.stdout.isatty():
+    elif sys.stdout and sys.stdout.isatty():
         for part in answer.view():
             _terminal(stderr=False).print(_harmless(part), soft_wrap=isinstance(part, str))
     else:

@@ -8,6 +8,7 @@ import click
 
 from ops import frame
 from ops.frame import PLACE, SOURCE, TARGET, Noun
+from ops.numbers import Amount, Count
 from ops.output import UsageError, say
 from ops.plan.answers import Checked, Plan, PlannedCost, PlannedLane, PlannedLimit, Simulated
 
@@ -20,21 +21,21 @@ NOUN = Noun("State")
 
 
 @NOUN.command(
-    click.Option(["--documents"], type=click.IntRange(0), help="How many there are to load."),
-    click.Option(["--tokens"], type=click.FloatRange(1), help="Of one document."),
-    click.Option(["--bytes"], type=click.FloatRange(1), help="Of one item."),
+    click.Option(["--documents"], type=Count(0), help="How many there are to load."),
+    click.Option(["--tokens"], type=Amount(1), help="Of one document."),
+    click.Option(["--bytes"], type=Amount(1), help="Of one item."),
     click.Option(
         ["--writes-per-second"],
-        type=click.FloatRange(0),
+        type=Amount(0),
         default=0.0,
         help="Of the application, after and during the load.",
     ),
     click.Option(["--model"], metavar="NAME", help="Without a stack; text-embedding-3-small."),
-    click.Option(["--dimensions"], type=click.IntRange(1, 16_000), help="Of the vectors."),
+    click.Option(["--dimensions"], type=Count(1, 16_000), help="Of the vectors."),
     click.Option(
-        ["--tokens-per-minute"], type=click.IntRange(1), help="The account's limit at the provider."
+        ["--tokens-per-minute"], type=Count(1), help="The account's limit at the provider."
     ),
-    click.Option(["--requests-per-minute"], type=click.IntRange(1), help="The same of requests."),
+    click.Option(["--requests-per-minute"], type=Count(1), help="The same of requests."),
     click.Option(
         ["--simulate"],
         type=click.Path(dir_okay=False, path_type=Path),

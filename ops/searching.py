@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ops.frame import TARGET, Noun
+from ops.numbers import Amount, Count
 from ops.output import Answer, CommandError, UsageError, table
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Found(Answer):
     click.Argument(["query"], help="What to look for, in any words."),
     click.Option(
         ["--most"],
-        type=click.IntRange(min=1, max=200),
+        type=Count(min=1, max=200),
         default=5,
         show_default=True,
         help="How many documents on a page.",
@@ -80,12 +81,12 @@ class Found(Answer):
     click.Option(["mode", "--text"], flag_value="text", help="By words alone."),
     click.Option(
         ["--weight"],
-        type=click.FloatRange(0, 1),
+        type=Amount(0, 1),
         default=0.5,
         show_default=True,
         help="The share of meaning in --hybrid.",
     ),
-    click.Option(["--min-score"], type=float, help="Only with at least this score."),
+    click.Option(["--min-score"], type=Amount(min=0), help="Only with at least this score."),
     click.Option(
         ["sources", "--source"], multiple=True, metavar="NAME", help="Only of this source."
     ),

@@ -15,13 +15,21 @@ from functions.core.ports import Listed
 from ops.causes import cause_of, failed_at
 from ops.document_rows import find_row
 from ops.frame import SOURCE, TARGET
-from ops.output import UsageError
+from ops.output import UsageError, written
 
 if TYPE_CHECKING:
     from ops.deployment import Deployment
 
 ROUND_ROWS = 100
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+class NoRowError(UsageError):
+    """The ledger has no row of a document."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the ledger has no row of {name!r}")
+        self.name = name
 
 
 class Moment(click.ParamType["datetime"]):
@@ -53,7 +61,10 @@ class Moment(click.ParamType["datetime"]):
                 param,
                 ctx,
             )
-        return at if at.tzinfo else at.replace(tzinfo=UTC)
+        try:
+            return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+        except OverflowError:
+            self.fail(f"{text!r} is further away than any date", param, ctx)
 
 
 # In the order of the help.
@@ -95,7 +106,12 @@ class Selection:
 
     def rows(self, deployment: "Deployment") -> list[LedgerRow]:
         """Return the rows that match, the newest first."""
-        found = [row for row in self._candidates(deployment) if self._matches(row)]
+        if self.since and self.before and self.since >= self.before:
+            times = f"--since {written(self.since)} is not before --before {written(self.before)}"
+            raise UsageError(f"{times}: nothing can match")
+        # By key: an id may be named twice, or in two spellings.
+        matching = {row.row_key: row for row in self._candidates(deployment) if self._matches(row)}
+        found = list(matching.values())
         if self.cause and not found:
             raise UsageError(
                 f"no failed document has the cause {self.cause!r}: `embedq dead causes` lists them"
@@ -121,10 +137,15 @@ class Selection:
         rows = list(deployment.ledger.read(one.row_key for one in found).values())
         return sorted(filter(self._matches, rows), key=failed_at, reverse=True), number
 
+    def _names(self, deployment: "Deployment") -> tuple[str | None, str | None]:
+        """Return source and target; those that are not deployed are refused, not passed over."""
+        return (
+            self.source and deployment.source(self.source).name,
+            self.target and deployment.target(self.target).name,
+        )
+
     def _listed(self, deployment: "Deployment") -> Iterator[Listed]:
-        # Names that are not deployed are refused, not passed over.
-        source = self.source and deployment.source(self.source).name
-        target = self.target and deployment.target(self.target).name
+        source, target = self._names(deployment)
         return (
             one
             for one in deployment.listed([Group.FAILED])
@@ -141,10 +162,11 @@ class Selection:
             yield from deployment.ledger.read(part).values()
 
     def _named(self, deployment: "Deployment", name: str) -> Iterator[LedgerRow]:
+        wanted_source, wanted_target = self._names(deployment)
         pairs = [
             (target, source)
             for target, source in sorted(deployment.pairs)
-            if self.target in (None, target) and self.source in (None, source)
+            if wanted_target in (None, target) and wanted_source in (None, source)
         ]
         rows = [
             row
@@ -152,7 +174,7 @@ class Selection:
             if (row := find_row(deployment, name, source=source, target=target)) is not None
         ]
         if not rows:
-            raise UsageError(f"the ledger has no row of {name!r}")
+            raise NoRowError(name)
         if not any(row.group is Group.FAILED for row in rows):
             states = ", ".join(f"{row.row_key} is {row.status}" for row in rows)
             raise UsageError(f"{name!r} is not failed: {states}; see `embedq requeue --help`")

@@ -13,6 +13,7 @@ from functions.core.ledger_row import LedgerRow, Status
 from ops import searching
 from ops.dead_changes import redrive_all
 from ops.frame import SOURCE, Noun
+from ops.numbers import Count
 from ops.output import FAILED, OK, Answer, CommandError, narrate
 from ops.proposal import Proposal
 
@@ -55,7 +56,7 @@ class Smoked(Answer):
     SOURCE,
     click.Option(
         ["--seconds"],
-        type=click.IntRange(min=1),
+        type=Count(min=1),
         default=300,
         show_default=True,
         help="How long each step may take.",

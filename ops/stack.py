@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import click
 
 from ops.frame import YES, Noun
+from ops.numbers import Count
 from ops.output import FAILED, OK, Answer, CommandError, UsageError, say
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class ShellEnvironment(Answer):
     click.Option(["--hashed"], is_flag=True, help="Hashed vectors, no model: for load tests."),
     click.Option(
         ["--port"],
-        type=click.IntRange(1, 65535),
+        type=Count(1, 65535),
         help="The port of the AWS endpoint; without it, the one of the last time.",
     ),
     examples=["up", "up dev", "up --port 4566", "up --hashed"],

@@ -10,6 +10,7 @@ import click
 from functions.core.ledger_row import Group, LedgerRow
 from functions.core.listing import still_due
 from ops.frame import Noun
+from ops.numbers import Amount
 from ops.output import Answer, UsageError, moment, table, written
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Stuck(Answer):
 @NOUN.stack_command(
     click.Option(
         ["--hours"],
-        type=click.FloatRange(min=0),
+        type=Amount(min=0),
         default=24.0,
         show_default=True,
         help="Without progress for so long at least.",

@@ -39,7 +39,7 @@ ROUND_SUSPECTS = 10_000
 REPAIRED_AT_ONCE = 1000
 MEANINGS = {
     Kind.MISSING: "the item has no entry in the index",
-    Kind.STALE: "the index holds another text or other metadata",
+    Kind.STALE: "the entry is of another text, other metadata or other settings",
     Kind.ORPHANED: "can be found, and no item asks for it",
     Kind.WITHOUT_VECTORS: "the entry has no vector, and no search by meaning finds it",
     Kind.WRONG_MODEL: "the vectors are of another model",

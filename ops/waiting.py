@@ -17,6 +17,7 @@ from functions.core.ledger_row import LedgerRow
 from functions.core.settings import SourceSettings, TargetSettings
 from ops.frame import DOCUMENT, SOURCE, TARGET, Noun
 from ops.items import find_item
+from ops.numbers import Amount
 from ops.output import Answer, CommandError, UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ LOOK_SECONDS = 0.3
 SETTLED_SECONDS = 5.0
 SECONDS = click.Option(
     ["--seconds"],
-    type=click.FloatRange(min=0),
+    type=Amount(min=0),
     default=300.0,
     show_default=True,
     help="How long to wait at most.",

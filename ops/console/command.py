@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ops.frame import Noun
+from ops.numbers import Count
 from ops.output import Answer
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class ConsoleAddress(Answer):
 @NOUN.stack_command(
     click.Option(
         ["--port"],
-        type=click.IntRange(0, 65535),
+        type=Count(0, 65535),
         default=0,
         help="The port on this machine; left out: a free one.",
     ),

@@ -1,5 +1,6 @@
 """Commands that change something: tried out, asked about, done, and noted with their reason."""
 
+import getpass
 import sys
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ import pytest
 from functions.core.ledger_row import Group
 from functions.core.verification import Kind
 from ops import cli, frame
+from ops.action_log import who
 from ops.actions import actions
 from ops.cli import main
 from ops.deployment import Deployment
@@ -157,3 +159,16 @@ def test_action_expires(deployment: Deployment, change: Callable[..., list[str]]
     [item] = deployment.client("dynamodb").scan(TableName="ledger")["Items"]
     kept_ms = int(item["expires_at"]["N"]) * 1000 - int(item["at_ms"]["N"])
     assert round(kept_ms / 86_400_000) == 90
+
+
+def test_person_without_a_name_is_noted_all_the_same(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R40: a container may run under a number that no user has."""
+
+    def nameless() -> str:
+        raise KeyError("getpwuid(): uid not found: 4711")
+
+    monkeypatch.setattr(getpass, "getuser", nameless)
+
+    assert who(deployment) == "unknown"

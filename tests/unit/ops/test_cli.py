@@ -231,6 +231,54 @@ def test_wrong_arguments_are_refused(
     assert "Usage: embedq" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", [["stats"], ["put", "{}"], ["dead", "stop"]], ids=" ".join)
+def test_yes_to_a_command_that_does_not_ask_is_explained(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R40: whoever writes a script knows what to leave out."""
+    assert main([*command, "--yes"]) == 2
+
+    assert "this command asks nothing: leave --yes out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["status", "\udce9"], ["pause", "--reason", "\udce9"]])
+def test_argument_that_is_not_utf8_is_refused(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R40: of a terminal with another character set."""
+    assert main(words) == 2
+
+    assert r"'\udce9' is not UTF-8" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "is_said"),
+    [
+        (["status", "-5"], True),
+        (["dead", "list", "-dQw4"], True),
+        (["stats", "-5"], False),
+        (["status", "--nonsense", "a"], False),
+    ],
+)
+def test_id_that_looks_like_an_option_is_explained(
+    words: list[str], is_said: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R40: with how it is written."""
+    assert main(words) == 2
+
+    said = f"An id or a word that begins with - comes last, after --: -- {words[-1]}"
+    printed = capsys.readouterr().err
+    assert (said in printed) is is_said
+    assert "No such option" in printed
+
+
+def test_empty_stage_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """R40: `--stage "$STAGE"`, where the variable is not set."""
+    assert main(["stats", "--stage", ""]) == 2
+
+    assert capsys.readouterr().err == "embedq: --stage is empty: name a stage\n"
+
+
 def test_aws_options_ask_for_a_stage(capsys: pytest.CaptureFixture[str]) -> None:
     """R40: a forgotten --stage does not lead to the stack on this machine."""
     assert main(["stats", "--profile", "work"]) == 2

@@ -1,13 +1,16 @@
 """Dead letters sent back at a rate, and exports that are not this stack's."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from functions.core.identity import DocumentId
 from functions.core.ledger_row import LedgerRow, Status
 from ops.dead_changes import paced
-from ops.dead_export import Exported, read_export
+from ops.dead_export import Exported, export, read_export
 from ops.dead_queue import DeadLetter, is_obsolete
+from ops.deployment import Deployment
 from ops.output import UsageError, moment
 from tests.builders import NOW_MS, make_row, make_task
 
@@ -69,4 +72,28 @@ def test_wrong_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
     file.write_text(text + "\n")
 
     with pytest.raises(UsageError, match=message):
+        read_export(file, stack="mine")
+
+
+@pytest.mark.parametrize("letter", ["\u2028", "\x85", "\x0b", "ä😀"])
+def test_export_is_read_as_it_was_written(
+    deployment: Deployment, tmp_path: Path, letter: str
+) -> None:
+    """R41: whatever an id or a message holds; only a line feed ends a line."""
+    name = DocumentId(f"a{letter}b")
+    deployment.ledger.write([make_row(revision=0, document_id=name, status=Status.FAILED)])
+    here = replace(deployment, stack_arn="mine")
+    file = tmp_path / "dead.jsonl"
+
+    export(here, file=file)
+
+    assert [one.document for one in read_export(file, stack="mine")] == [name]
+
+
+def test_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    """R41: in words."""
+    file = tmp_path / "dead.jsonl"
+    file.write_bytes(b"\xe9\n")
+
+    with pytest.raises(UsageError, match=r"dead\.jsonl cannot be read: "):
         read_export(file, stack="mine")

@@ -1,10 +1,13 @@
 """Failed documents as an operator sees them: grouped by cause, each with what to do."""
 
+from pathlib import Path
+
 import pytest
 
 from functions.core.failure import FailureKind
 from functions.core.identity import DocumentId
 from functions.core.ledger_row import ErrorRecord, LedgerRow, Status
+from ops.dead_export import export
 from ops.dead_letters import SHOWN, causes, dead_list, show
 from ops.deployment import Deployment
 from ops.output import UsageError, as_text
@@ -135,3 +138,45 @@ def test_document_that_is_not_failed_is_not_shown(deployment: Deployment) -> Non
 
     with pytest.raises(UsageError, match="default/articles/a is pending, not failed"):
         show(deployment, "a")
+
+
+@pytest.mark.parametrize("name", ["old.jsonl", "archive/old", "here"])
+def test_file_in_the_place_of_an_id_is_told_apart(
+    deployment: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """R41: whoever leaves --file out is shown how it is written."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here").touch()
+
+    with pytest.raises(UsageError, match=f"no row of '{name}'; a file to write is --file {name}"):
+        export(deployment, documents=(name,))
+
+
+def test_export_of_an_unknown_id_names_no_file(deployment: Deployment) -> None:
+    """R41: only what looks like a file is told to be one."""
+    with pytest.raises(UsageError, match=r"the ledger has no row of 'nobody'$"):
+        export(deployment, documents=("nobody",))
+
+
+def test_document_called_like_a_file_is_exported(deployment: Deployment, tmp_path: Path) -> None:
+    """R41: an id is an id, whatever it looks like."""
+    deployment.ledger.write([failed("old.jsonl", "answered 400")])
+
+    done = export(deployment, file=tmp_path / "dead", documents=("old.jsonl",))
+
+    assert done.documents == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ("-", "an export is a file, and no stream"),
+        ("nowhere/old.jsonl", "there is no folder nowhere"),
+    ],
+)
+def test_export_without_a_place_is_refused_at_once(
+    deployment: Deployment, file: str, message: str
+) -> None:
+    """R41: before dead letters are received, and so hidden for a while."""
+    with pytest.raises(UsageError, match=message):
+        export(deployment, file=Path(file))

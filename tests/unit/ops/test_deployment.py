@@ -41,6 +41,28 @@ def test_missing_region_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None
     assert "name it with --region" in why(capsys)
 
 
+@pytest.mark.parametrize("variable", ["AWS_REGION", "AWS_DEFAULT_REGION"])
+def test_empty_region_is_a_missing_one(
+    variable: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R40: a variable of a job that is not set for it."""
+    monkeypatch.setenv(variable, "")
+
+    assert "name it with --region" in why(capsys)
+
+
+@pytest.mark.parametrize("address", ["nonsense", "http://[", "http://example.com:1x"])
+def test_endpoint_that_is_no_address_is_said(
+    address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R40: in words, and not with a stack trace."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+
+    assert main(["stats", "--stage", "dev", "--region", "eu-west-1"]) == 2
+
+    assert f"AWS_ENDPOINT_URL is no address: {address}" in capsys.readouterr().err
+
+
 def test_missing_credentials_are_asked_for(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -75,7 +97,7 @@ def test_stage_that_is_not_deployed_is_named(
 def test_stack_of_an_own_app_is_found_by_its_name(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """R40: it holds an EmbeddingPipeline, or the answer says that it does not."""
+    """R40: it holds an EmbeddingPipeline, of this version, or the answer says that it does not."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
     topic = {"Type": "AWS::SNS::Topic"}
@@ -87,12 +109,16 @@ def test_stack_of_an_own_app_is_found_by_its_name(
         client.create_stack(StackName="Blog", TemplateBody=json.dumps({"Resources": {"T": topic}}))
 
         assert in_aws("Shop", region="eu-west-1").outputs == {"LedgerTable": "rows"}
+        with pytest.raises(UsageError, match="has no output QueryFunction: it was deployed by"):
+            _ = in_aws("Shop", region="eu-west-1").index
         assert main(["stats", "--stage", "Blog", "--region", "eu-west-1"]) == 2
         assert "the stack Blog holds no pipeline of embedq" in capsys.readouterr().err
 
 
 class OneStack:
     """CloudFormation as an application sees it that may read one stack alone."""
+
+    region_name = "eu-west-1"
 
     def __init__(self, **_: Any) -> None:
         pass

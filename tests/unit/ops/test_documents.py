@@ -69,6 +69,14 @@ def test_put_names_a_document_so_that_a_shell_takes_it(deployment: Deployment) -
     assert (here.see, there.see) == ("embedq status 'a b'", "embedq status 'a b' --stage prod")
 
 
+def test_put_names_a_document_that_looks_like_an_option(deployment: Deployment) -> None:
+    """R40: what is printed can be pasted; ids such as -5 and -dQw4 are common."""
+    here = put(deployment, '{"id": "-5", "body": "hello"}').act()
+    there = put(replace(deployment, stage="prod"), '{"id": "-5", "body": "hello"}').act()
+
+    assert (here.see, there.see) == ("embedq status -- -5", "embedq status --stage prod -- -5")
+
+
 def test_put_names_source_and_target_where_there_are_several(deployment: Deployment) -> None:
     """R40: the command that it names needs no more thought."""
     outputs = {
@@ -100,6 +108,11 @@ def test_put_names_source_and_target_where_there_are_several(deployment: Deploym
         ('{"id": 1e126}', "DynamoDB cannot hold the number 1E"),
         ('{"id": ""}', "DynamoDB refused item 1: "),
         ('{"id": 5}', "DynamoDB refused item 1: "),
+        ('{"id": "\\ud800"}', "the item has half of a character"),
+        ('{"id": "a", "title": ["\\ud800"]}', "the item has half of a character"),
+        ('{"id": "a", "x": ' + 90_000 * "[" + 90_000 * "]" + "}", "the item is nested too deeply"),
+        ('{"id": "a", "x": ' + 400 * "[" + 400 * "]" + "}", "the item is nested too deeply"),
+        ("old.jsonl", "the item is not JSON: .*; a file is named with --file"),
     ],
 )
 def test_put_says_what_is_wrong(deployment: Deployment, item: str, message: str) -> None:
@@ -170,6 +183,32 @@ def test_status_of_an_unknown_document_says_what_that_means(deployment: Deployme
         status(deployment, "a")
 
 
+@pytest.mark.parametrize(
+    ("written", "source", "stored_id"),
+    [
+        ("4.50", "numbers", "4.5"),
+        ("a|4.50", "messages", "a|4.5"),
+        ("a|b|-07", "messages", "a%7Cb|-7"),
+    ],
+)
+def test_status_takes_any_spelling_of_a_number(
+    several: Deployment, written: str, source: str, stored_id: str
+) -> None:
+    """R40 R07: by its value, as the table finds it."""
+    several.ledger.write([make_row(revision=0, source=source, document_id=DocumentId(stored_id))])
+
+    assert status(several, written, source=source).row == f"default/{source}/{stored_id}"
+
+
+@pytest.mark.parametrize("written", ["4.50", "tortoise"])
+def test_status_takes_a_text_as_it_is(several: Deployment, written: str) -> None:
+    """R40: a text that looks like a number is another one for each spelling."""
+    several.ledger.write([make_row(revision=0, document_id=DocumentId("4.5"))])
+
+    with pytest.raises(UsageError, match=f"no row default/articles/{written}: "):
+        status(several, written, source="articles")
+
+
 def test_file_of_json_lines_is_written(deployment: Deployment, tmp_path: Path) -> None:
     """R40: one item a line; empty lines are passed over."""
     file = tmp_path / "items.jsonl"
@@ -199,6 +238,26 @@ def test_wrong_line_of_a_file_is_named_and_nothing_is_written(
         put(deployment)
 
     assert deployment.client("dynamodb").scan(TableName=make_source().table)["Count"] == 0
+
+
+@pytest.mark.parametrize("text", ['[\n {"id": "a"}\n]\n', '{\n "id": "a"\n}\n'])
+def test_item_on_several_lines_is_explained(
+    deployment: Deployment, tmp_path: Path, text: str
+) -> None:
+    """R40: as an editor or jq writes it."""
+    file = tmp_path / "items.json"
+    file.write_text(text)
+
+    with pytest.raises(UsageError, match=r"line 1 of .* is not JSON: .*; each line is one item"):
+        put(deployment, file=file)
+
+
+def test_file_may_begin_with_a_byte_order_mark(deployment: Deployment, tmp_path: Path) -> None:
+    """R40: as programs on Windows write it."""
+    file = tmp_path / "items.jsonl"
+    file.write_bytes(b'\xef\xbb\xbf{"id": "a"}\n')
+
+    assert put(deployment, file=file).documents == 1
 
 
 @pytest.mark.parametrize(

@@ -146,3 +146,19 @@ def test_commands_pass_over_what_is_not_deployed(ledger: Deployment) -> None:
     assert stuck(ledger).number == 1
     assert Selection().rows(ledger) == []
     assert recover(ledger).documents == 1
+
+
+def test_question_names_the_file_as_it_is_written(ledger: Deployment, tmp_path: Path) -> None:
+    """R41: with its capital letters."""
+    file = tmp_path / "Rows.jsonl"
+
+    [question] = forget(ledger, target="former", export=file).questions
+
+    assert question.startswith("Write the rows of target former")
+    assert question.endswith(f"to {file}, and remove them?")
+
+
+def test_empty_names_are_none(ledger: Deployment) -> None:
+    """R41: `--target "$OLD"`, where the variable is not set."""
+    with pytest.raises(UsageError, match="which one"):
+        forget(ledger, target="", source="")

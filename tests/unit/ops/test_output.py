@@ -1,5 +1,6 @@
 """What a terminal is given: texts of documents and providers cannot command it; none is cut."""
 
+import sys
 from collections.abc import Iterable
 from io import StringIO
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from ops.output import Answer, CommandError, as_text, say, table
+from ops.output import Answer, CommandError, as_text, say, show, table
 
 # Clears the screen, and names the window.
 HOSTILE = "a\x1b[2J\x1b]0;b\x07\x9bc"
@@ -43,3 +44,20 @@ def test_narrow_terminal_shows_the_whole_of_an_id() -> None:
     header, *lines = captured.get().splitlines()
     width = header.index("status")
     assert "".join(line[:width].strip() for line in lines) == id_
+
+
+def test_characters_that_end_a_line_are_shown() -> None:
+    """R40: no id makes a row of its own."""
+
+    class Split(Answer):
+        def view(self) -> Iterable[Any]:
+            return [table(["document"], [["a\u2028b\u2029c"]])]
+
+    assert as_text(Split()).splitlines()[1:] == [r"a\u2028b\u2029c"]
+
+
+def test_answer_without_a_stdout_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R40: `embedq recover --yes >&-`, as a cron job may have it."""
+    monkeypatch.setattr(sys, "stdout", None)
+
+    show(Hostile(), as_json=False)

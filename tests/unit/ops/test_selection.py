@@ -11,7 +11,7 @@ from functions.core.identity import DocumentId
 from functions.core.ledger_row import ErrorRecord, LedgerRow, Status
 from ops.deployment import Deployment
 from ops.document_rows import find_row, possible_ids
-from ops.output import UsageError
+from ops.output import UsageError, written
 from ops.selection import Moment, Selection
 from tests.builders import NOW_MS, make_row
 
@@ -59,6 +59,13 @@ def test_documents_are_chosen(ledger: Deployment, chosen: dict[str, Any], found:
     assert {row.task.document_id for row in rows} == found
 
 
+def test_document_that_is_named_twice_is_chosen_once(ledger: Deployment) -> None:
+    """R41: it is neither counted nor sent twice."""
+    [row] = Selection(documents=("old", "old")).rows(ledger)
+
+    assert row.task.document_id == "old"
+
+
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
@@ -67,6 +74,10 @@ def test_documents_are_chosen(ledger: Deployment, chosen: dict[str, Any], found:
         ({"documents": ("nobody",)}, "the ledger has no row of 'nobody'"),
         ({"source": "books"}, "--source is one of: articles"),
         ({"target": "large"}, "--target is one of: default"),
+        ({"since": NOON, "before": NOON - timedelta(hours=1)}, "--since .* is not before --before"),
+        ({"since": NOON, "before": NOON}, "--since .* is not before --before"),
+        ({"documents": ("old",), "source": "books"}, "--source is one of: articles"),
+        ({"documents": ("old",), "target": "large"}, "--target is one of: default"),
     ],
 )
 def test_wrong_choice_is_said(ledger: Deployment, chosen: dict[str, Any], message: str) -> None:
@@ -93,6 +104,20 @@ def test_age_is_a_distance_from_now(text: str, seconds: int) -> None:
 def test_time_without_a_zone_is_utc(text: str, hour: int) -> None:
     """R41: as every time that is printed."""
     assert Moment().convert(text, None, None).astimezone(UTC).hour == hour
+
+
+def test_time_of_another_zone_is_shown_in_utc() -> None:
+    """R41: what is printed with UTC is in UTC."""
+    at = Moment().convert("2026-01-31T14:00+02:00", None, None)
+
+    assert written(at) == "2026-01-31 12:00:00 UTC"
+
+
+@pytest.mark.parametrize("text", ["9999-12-31T23:59-23:00", "0001-01-01T00:00+23:00"])
+def test_time_that_utc_does_not_have_is_refused(text: str) -> None:
+    """R40: in words, and not with a stack trace."""
+    with pytest.raises(click.BadParameter, match="is further away than any date"):
+        Moment().convert(text, None, None)
 
 
 def test_distance_beyond_all_dates_is_refused() -> None:
