@@ -47,5 +47,11 @@ LARGEST_VOLUME_GB = {
     for family, sizes in _GIB.items()
     for size, most in sizes.items()
 }
+# Those that take a request of 10 MiB; all others take 100.
+# https://docs.aws.amazon.com/opensearch-service/latest/developerguide/limits.html#network-limits
+WITH_SMALL_BODIES = (
+    "t3.small.search", "t3.medium.search", "c5.large.search", "c6g.large.search",
+    "m5.large.search", "m6g.large.search", "om2.large.search", "or1.medium.search",
+)  # fmt: skip
 # https://docs.aws.amazon.com/opensearch-service/latest/developerguide/limits.html#clusterresource
 INSTANCES_WITH_T3_MASTERS = 10

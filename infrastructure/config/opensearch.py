@@ -15,6 +15,7 @@ from infrastructure.config.instance_types import (
     INSTANCE_TYPES,
     INSTANCES_WITH_T3_MASTERS,
     LARGEST_VOLUME_GB,
+    WITH_SMALL_BODIES,
 )
 from infrastructure.config.mistakes import ConfigError, Mistake, did_you_mean, with_question
 
@@ -83,8 +84,7 @@ class DomainConfig(Frozen):
     @property
     def body_mb(self) -> int:
         """Return how large a request body may be: 10 MiB on the smallest instances, 100 on most."""
-        # https://docs.aws.amazon.com/opensearch-service/latest/developerguide/limits.html#network-limits
-        return 10 if self.instance_type.startswith("t3.") else 100
+        return 10 if self.instance_type in WITH_SMALL_BODIES else 100
 
     @model_validator(mode="after")
     def _instances_fit(self) -> "DomainConfig":

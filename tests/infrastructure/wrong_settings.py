@@ -272,6 +272,8 @@ TOGETHER: list[Changes] = [
     ),
     (("opensearch", {"domain": {"instance_type": "t3.medium.search"}}),
      (f"{TARGET}.max_entry_mb", 11)),
+    (("opensearch", {"domain": {"instance_type": "m6g.large.search"}}),
+     (f"{TARGET}.max_entry_mb", 11)),
     (("opensearch", {"domain": {"instance_count": 2}}), ("vpc", VPC)),
     (
         ("opensearch", {"domain": {"instance_count": 3}}),
