@@ -13,9 +13,6 @@ _SIZES = {
     "m7g": "medium large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge",
     "m7i": "large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge",
     "m8g": "medium large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge",
-    "om2": "large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge",
-    "or1": "medium large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge",
-    "or2": "medium large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge",
     "r5": "large xlarge 2xlarge 4xlarge 12xlarge",
     "r6g": "large xlarge 2xlarge 4xlarge 8xlarge 12xlarge",
     "r7g": "medium large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge",
@@ -24,6 +21,10 @@ _SIZES = {
     "t3": "small medium",
 }
 FAMILIES = tuple(_SIZES)
+# Their indexes refresh every ten seconds, no sooner, and a live write waits for it: as long as
+# embed waits for an answer.
+# https://docs.aws.amazon.com/opensearch-service/latest/developerguide/or1.html
+SLOW_TO_REFRESH = ("oi2", "om2", "or1", "or2")
 INSTANCE_TYPES = tuple(
     f"{family}.{size}.search" for family, sizes in _SIZES.items() for size in sizes.split()
 )
@@ -51,7 +52,7 @@ LARGEST_VOLUME_GB = {
 # https://docs.aws.amazon.com/opensearch-service/latest/developerguide/limits.html#network-limits
 WITH_SMALL_BODIES = (
     "t3.small.search", "t3.medium.search", "c5.large.search", "c6g.large.search",
-    "m5.large.search", "m6g.large.search", "om2.large.search", "or1.medium.search",
+    "m5.large.search", "m6g.large.search",
 )  # fmt: skip
 # https://docs.aws.amazon.com/opensearch-service/latest/developerguide/limits.html#clusterresource
 INSTANCES_WITH_T3_MASTERS = 10

@@ -15,6 +15,7 @@ from infrastructure.config.instance_types import (
     INSTANCE_TYPES,
     INSTANCES_WITH_T3_MASTERS,
     LARGEST_VOLUME_GB,
+    SLOW_TO_REFRESH,
     WITH_SMALL_BODIES,
 )
 from infrastructure.config.mistakes import ConfigError, Mistake, did_you_mean, with_question
@@ -45,6 +46,9 @@ LUCENE_DIMENSIONS = {"OpenSearch_2.11": 1024}
 def _known_type(name: str) -> str:
     if name not in INSTANCE_TYPES:
         rule = "a type with gp3 volumes, such as r7g.large.search or t3.small.search"
+        if name.partition(".")[0] in SLOW_TO_REFRESH:
+            wrong = f'"{name}" refreshes an index every ten seconds, and live writes wait for it'
+            raise ConfigError([Mistake((), wrong, rule)])
         allowed = with_question(rule, did_you_mean(name, INSTANCE_TYPES))
         raise ConfigError([Mistake((), f'"{name}" is not allowed', allowed)])
     return name

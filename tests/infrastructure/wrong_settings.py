@@ -248,6 +248,7 @@ DOMAIN_VALUES: dict[str, list[Any]] = {
     "instance_type": [
         "banana.search", "r7g.large", "r7g.lage.search", "R7G.large.search", "t2.small.search",
         "i3.large.search", "r6gd.large.search", "ultrawarm1.medium.search", "m4.large.search", "",
+        "om2.large.search", "or1.large.search", "or2.large.search",
     ],
     "instance_count": [0, 5, 7, 81, "3", LARGE],
     "volume_gb": [9, 101, 500, 16_385, "10", LARGE],
