@@ -28,6 +28,12 @@ SLOW_TO_REFRESH = ("oi2", "om2", "or1", "or2")
 INSTANCE_TYPES = tuple(
     f"{family}.{size}.search" for family, sizes in _SIZES.items() for size in sizes.split()
 )
+_SINCE_C7 = {"large": 256, "xlarge": 512, "2xlarge": 1024, "4xlarge": 1536, "8xlarge": 3072,
+             "12xlarge": 4608, "16xlarge": 6144}  # fmt: skip
+_SINCE_M7 = {"medium": 512, "large": 768, "xlarge": 2048, "2xlarge": 3072, "4xlarge": 6144,
+             "8xlarge": 12_288, "12xlarge": 18_432, "16xlarge": 24_576}  # fmt: skip
+_SINCE_R7 = {"medium": 768, "large": 1536, "xlarge": 3072, "2xlarge": 6144, "4xlarge": 12_288,
+             "8xlarge": 16_384, "12xlarge": 24_576, "16xlarge": 36_864}  # fmt: skip
 # Of gp3, for the types that the page of quotas lists:
 # https://docs.aws.amazon.com/opensearch-service/latest/developerguide/limits.html#ebsresource
 _GIB = {
@@ -42,6 +48,10 @@ _GIB = {
     "r5": {"large": 2048, "xlarge": 3072, "2xlarge": 6144, "4xlarge": 12_288, "12xlarge": 24_576},
     "r6g": {"large": 2048, "xlarge": 3072, "2xlarge": 6144, "4xlarge": 12_288, "8xlarge": 16_384,
             "12xlarge": 24_576},
+    **dict.fromkeys(("c7g", "c7i", "c8g"), _SINCE_C7),
+    **dict.fromkeys(("m7g", "m7i", "m8g"), _SINCE_M7),
+    **dict.fromkeys(("r7g", "r7i"), _SINCE_R7),
+    "r8g": {**_SINCE_R7, "large": 1532},
 }  # fmt: skip
 LARGEST_VOLUME_GB = {
     f"{family}.{size}.search": most

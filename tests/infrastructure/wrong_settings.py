@@ -294,6 +294,8 @@ TOGETHER: list[Changes] = [
         ),
     ),
     (("opensearch", {"domain": {"instance_type": "c6g.large.search", "volume_gb": 257}}),),
+    (("opensearch", {"domain": {"instance_type": "m7i.large.search", "volume_gb": 769}}),),
+    (("opensearch", {"domain": {"instance_type": "r7g.large.search", "volume_gb": 1537}}),),
     ((f"{SOURCE}.priority_attribute", "p"), (f"{SOURCE}.ordering", "sequential")),
     ((f"{SOURCE}.tenant_attribute", "t"), (f"{SOURCE}.ordering", "sequential")),
     ((f"{SOURCE}.priority_attribute", "p"), (f"{SOURCE}.skip_attribute", "p")),
