@@ -15,6 +15,8 @@ from infrastructure.config.instance_types import (
     INSTANCE_TYPES,
     INSTANCES_WITH_T3_MASTERS,
     LARGEST_VOLUME_GB,
+    SLOW_TO_REFRESH,
+    WITH_SMALL_BODIES,
 )
 from infrastructure.config.mistakes import ConfigError, Mistake, did_you_mean, with_question
 
@@ -44,6 +46,9 @@ LUCENE_DIMENSIONS = {"OpenSearch_2.11": 1024}
 def _known_type(name: str) -> str:
     if name not in INSTANCE_TYPES:
         rule = "a type with gp3 volumes, such as r7g.large.search or t3.small.search"
+        if name.partition(".")[0] in SLOW_TO_REFRESH:
+            wrong = f'"{name}" refreshes an index every ten seconds, and live writes wait for it'
+            raise ConfigError([Mistake((), wrong, rule)])
         allowed = with_question(rule, did_you_mean(name, INSTANCE_TYPES))
         raise ConfigError([Mistake((), f'"{name}" is not allowed', allowed)])
     return name
@@ -83,8 +88,7 @@ class DomainConfig(Frozen):
     @property
     def body_mb(self) -> int:
         """Return how large a request body may be: 10 MiB on the smallest instances, 100 on most."""
-        # https://docs.aws.amazon.com/opensearch-service/latest/developerguide/limits.html#network-limits
-        return 10 if self.instance_type.startswith("t3.") else 100
+        return 10 if self.instance_type in WITH_SMALL_BODIES else 100
 
     @model_validator(mode="after")
     def _instances_fit(self) -> "DomainConfig":

@@ -248,6 +248,7 @@ DOMAIN_VALUES: dict[str, list[Any]] = {
     "instance_type": [
         "banana.search", "r7g.large", "r7g.lage.search", "R7G.large.search", "t2.small.search",
         "i3.large.search", "r6gd.large.search", "ultrawarm1.medium.search", "m4.large.search", "",
+        "om2.large.search", "or1.large.search", "or2.large.search",
     ],
     "instance_count": [0, 5, 7, 81, "3", LARGE],
     "volume_gb": [9, 101, 500, 16_385, "10", LARGE],
@@ -272,6 +273,8 @@ TOGETHER: list[Changes] = [
     ),
     (("opensearch", {"domain": {"instance_type": "t3.medium.search"}}),
      (f"{TARGET}.max_entry_mb", 11)),
+    (("opensearch", {"domain": {"instance_type": "m6g.large.search"}}),
+     (f"{TARGET}.max_entry_mb", 11)),
     (("opensearch", {"domain": {"instance_count": 2}}), ("vpc", VPC)),
     (
         ("opensearch", {"domain": {"instance_count": 3}}),
@@ -291,6 +294,8 @@ TOGETHER: list[Changes] = [
         ),
     ),
     (("opensearch", {"domain": {"instance_type": "c6g.large.search", "volume_gb": 257}}),),
+    (("opensearch", {"domain": {"instance_type": "m7i.large.search", "volume_gb": 769}}),),
+    (("opensearch", {"domain": {"instance_type": "r7g.large.search", "volume_gb": 1537}}),),
     ((f"{SOURCE}.priority_attribute", "p"), (f"{SOURCE}.ordering", "sequential")),
     ((f"{SOURCE}.tenant_attribute", "t"), (f"{SOURCE}.ordering", "sequential")),
     ((f"{SOURCE}.priority_attribute", "p"), (f"{SOURCE}.skip_attribute", "p")),
