@@ -19,7 +19,7 @@ from functions.adapters.sqs_errands import SqsErrands
 from functions.adapters.sqs_tasks import SqsTasks
 from functions.adapters.telemetry import PowertoolsTelemetry, make_logger
 from functions.backfill.build import Steps, build_backfill
-from functions.core.errand import MalformedErrandError, parse_errand
+from functions.core.errand import MalformedErrandError, ProofErrand, parse_errand
 from functions.core.ports import InvocationContext
 from functions.core.settings import BackfillSettings
 
@@ -85,4 +85,10 @@ def lambda_handler(event: dict[str, Any], context: InvocationContext) -> None:
             # Acknowledged: it would come again for days.
             logger.error("message_malformed", extra={"reason": str(error)})
             continue
-        steps().run(errand, seconds_left)
+        try:
+            steps().run(errand, seconds_left)
+        except Exception:
+            if isinstance(errand, ProofErrand):
+                # The clock sends it each hour: while an index is down, there would be ever more.
+                errands().forget(record["receiptHandle"])
+            raise

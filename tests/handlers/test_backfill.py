@@ -14,6 +14,7 @@ from moto import mock_aws
 from functions.adapters.dynamodb_jobs import DynamoDbJobs
 from functions.backfill import compare, handler
 from functions.core.backfill_job import MAX_FAILURES, Estimate, Job, JobState, Only
+from functions.core.failure import FailureError
 from functions.core.task import parse_task
 from tests.builders import make_source, make_target
 from tests.handlers.conftest import REGION, Context, event
@@ -172,6 +173,24 @@ def test_proof_finds_and_repairs_a_missing_entry(around: Around) -> None:
         handler.lambda_handler({"Records": [record]}, Context())
 
     assert [parse_task(body).document_id for body in around.waiting(around.bulk)] == ["a"]
+
+
+def test_proof_that_fails_leaves_no_message(
+    around: Around, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R56: the clock sends one each hour; those of a day of failures would keep out segments."""
+    monkeypatch.setattr(EmptyIndex, "do_POST", refuse)
+    handler.lambda_handler({"job": "proof"}, Context())
+    answer = around.sqs.receive_message(QueueUrl=around.errands)
+    [message] = answer["Messages"]
+    record = {"body": message["Body"], "receiptHandle": message["ReceiptHandle"]}
+
+    with pytest.raises(FailureError, match="403"):
+        handler.lambda_handler({"Records": [record]}, Context())
+
+    hidden = "ApproximateNumberOfMessagesNotVisible"
+    answered = around.sqs.get_queue_attributes(QueueUrl=around.errands, AttributeNames=[hidden])
+    assert answered["Attributes"][hidden] == "0"
 
 
 def test_message_that_is_no_errand_is_logged_and_forgotten(
