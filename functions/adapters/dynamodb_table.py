@@ -1,15 +1,18 @@
 """A source's table as a whole: scanned in segments, and read by the ids of documents."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
 
 from functions.adapters.dynamodb_source import DynamoDbSource
 from functions.adapters.dynamodb_values import event_key, from_dynamodb, with_bytes
 from functions.adapters.store_errors import store_failures
-from functions.core.failure import Failure
+from functions.core.failure import Failure, FailureKind
 from functions.core.identity import DocumentId, ItemKey, document_id, item_key
-from functions.core.scan import ScannedItem, ScannedPage
+from functions.core.scan import RefusedStartError, ScannedItem, ScannedPage
 from functions.core.settings import SourceSettings
 
 if TYPE_CHECKING:
@@ -34,7 +37,8 @@ class DynamoDbTable:
         most: int,
     ) -> ScannedPage:
         start: Any = {} if after is None else {"ExclusiveStartKey": with_bytes(after)}
-        with store_failures(f"reading table {source.table}"):
+        what = f"reading table {source.table}"
+        with store_failures(what), _refused_start(what, after):
             # Not consistent, for half of the price: what matters is read again by its key.
             answer = self._client.scan(
                 TableName=source.table, Segment=segment, TotalSegments=segments, Limit=most, **start
@@ -69,6 +73,17 @@ class DynamoDbTable:
     def _describe(self, table: str) -> Any:
         with store_failures(f"describing table {table}"):
             return self._client.describe_table(TableName=table)["Table"]
+
+
+@contextmanager
+def _refused_start(what: str, after: ItemKey | None) -> Iterator[None]:
+    try:
+        yield
+    except ClientError as error:
+        if after is None or error.response["Error"]["Code"] != "ValidationException":
+            raise
+        message = f"{what}: it has no such key to go on behind"
+        raise RefusedStartError(Failure(FailureKind.STORE_UNAVAILABLE, message)) from error
 
 
 def _scanned(item: Any, source: SourceSettings) -> ScannedItem:

@@ -3,7 +3,15 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from functions.adapters.opensearch_http import WHOLE, IndexCalls, listed, segment, unavailable
+from functions.adapters.opensearch_http import (
+    WHOLE,
+    IndexCalls,
+    OpenSearchError,
+    listed,
+    segment,
+    unavailable,
+)
+from functions.adapters.opensearch_removal import REFUSED_AS
 from functions.core.entry import StoredEntry
 from functions.core.entry_shape import (
     SUMMARY_FIELDS,
@@ -14,7 +22,29 @@ from functions.core.entry_shape import (
     stored,
     without_vectors,
 )
+from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import EntryId
+
+
+class FailingCalls:
+    """Calls for steps, which know failures only: what OpenSearch refuses is one, too."""
+
+    def __init__(self, calls: IndexCalls) -> None:
+        self._calls = calls
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        query: Mapping[str, str] | None = None,
+    ) -> Any:
+        try:
+            return self._calls.call(method, path, body, query=query)
+        except OpenSearchError as error:
+            kind = REFUSED_AS.get(error.status, FailureKind.INDEX_UNAVAILABLE)
+            raise FailureError(Failure(kind, str(error))) from error
 
 
 class OpenSearchReader:

@@ -1,5 +1,6 @@
 """The small queue of the function backfill: it sends itself what it goes on with."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -32,3 +33,8 @@ class SqsErrands:
             )
         except (ClientError, BotoCoreError):
             return
+
+    def forget(self, receipt_handle: str) -> None:
+        """Delete a message now; where that fails, it comes again."""
+        with suppress(ClientError, BotoCoreError):
+            self._client.delete_message(QueueUrl=self._url, ReceiptHandle=receipt_handle)

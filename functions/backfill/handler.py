@@ -14,12 +14,12 @@ from functions.adapters.dynamodb_ledger import DynamoDbLedger
 from functions.adapters.dynamodb_table import DynamoDbTable
 from functions.adapters.emf import FunctionMetrics
 from functions.adapters.opensearch_http import OpenSearchHttp
-from functions.adapters.opensearch_reader import OpenSearchReader
+from functions.adapters.opensearch_reader import FailingCalls, OpenSearchReader
 from functions.adapters.sqs_errands import SqsErrands
 from functions.adapters.sqs_tasks import SqsTasks
 from functions.adapters.telemetry import PowertoolsTelemetry, make_logger
 from functions.backfill.build import Steps, build_backfill
-from functions.core.errand import MalformedErrandError, parse_errand
+from functions.core.errand import MalformedErrandError, ProofErrand, parse_errand
 from functions.core.ports import InvocationContext
 from functions.core.settings import BackfillSettings
 
@@ -49,10 +49,10 @@ def steps() -> Steps:
     known = settings()
     session = boto3.Session()
     dynamodb = session.client("dynamodb", config=CLIENT_CONFIG)
-    http = OpenSearchHttp.of(session, known.index_endpoint)
+    calls = FailingCalls(OpenSearchHttp.of(session, known.index_endpoint))
     return build_backfill(
         table=DynamoDbTable(dynamodb),
-        indexes={one.name: OpenSearchReader(http, one.index) for one in known.targets},
+        indexes={one.name: OpenSearchReader(calls, one.index) for one in known.targets},
         ledger=DynamoDbLedger(dynamodb, known.ledger_table),
         queue=SqsTasks(session.client("sqs", config=CLIENT_CONFIG), known.queues),
         jobs=DynamoDbJobs(dynamodb, known.ledger_table, kept_days=known.retention.jobs),
@@ -85,4 +85,10 @@ def lambda_handler(event: dict[str, Any], context: InvocationContext) -> None:
             # Acknowledged: it would come again for days.
             logger.error("message_malformed", extra={"reason": str(error)})
             continue
-        steps().run(errand, seconds_left)
+        try:
+            steps().run(errand, seconds_left)
+        except Exception:
+            if isinstance(errand, ProofErrand):
+                # The clock sends it each hour: while an index is down, there would be ever more.
+                errands().forget(record["receiptHandle"])
+            raise

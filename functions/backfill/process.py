@@ -154,6 +154,8 @@ class Backfill:
         ):
             self.telemetry.event("job_failed", job=job.id, failure=failure)
             self.telemetry.count("JobsFailed")
+        # Not before, as a run that is killed here is to fail it with the next failure.
+        self.jobs.save(segment.forgiven(), now_ms=self.clock())
 
 
 def _pause_seconds(before: Segment, saved: Segment, seconds_left: SecondsLeft) -> int | None:

@@ -11,6 +11,7 @@ from functions.core.errand import ProofErrand
 from functions.core.identity import DocumentId
 from functions.core.ports import Clock, Telemetry
 from functions.core.proof import Proof, proof_for
+from functions.core.scan import RefusedStartError
 from functions.core.verification import buckets_of_slice
 
 PAGE_ITEMS = 500
@@ -77,13 +78,16 @@ class Prove:
             last = entries[-1].document_id if entries else None
             found = compare.suspects_among_entries(entries)
             return proof.after_index_page(last, now_ms=self.clock()), found
-        page = compare.table.scan(
-            compare.pair.source,
-            segment=proof.number,
-            segments=proof.slices,
-            after=proof.after,
-            most=PAGE_ITEMS,
-        )
+        try:
+            page = compare.table.scan(
+                compare.pair.source,
+                segment=proof.number,
+                segments=proof.slices,
+                after=proof.after,
+                most=PAGE_ITEMS,
+            )
+        except RefusedStartError:
+            return proof.from_the_start(), []
         return proof.after_table_page(page.last), compare.suspects_among_items(page.items)
 
     def _report(self, compare: Compare, drifted: list[Difference]) -> None:

@@ -103,6 +103,10 @@ class Segment:
         """Note that a page could not be sent."""
         return replace(self, failures=self.failures + 1, failure=failure)
 
+    def forgiven(self) -> "Segment":
+        """Let it have all its tries again, if a person resumes the job that it has failed."""
+        return replace(self, failures=0)
+
     @classmethod
     def first(cls, job: Job, number: int) -> "Segment":
         """Begin a segment of a new job."""

@@ -27,6 +27,10 @@ class Proof:
         """Return when the slice was compared that was not compared for longest."""
         return min(self.verified_ms)
 
+    def from_the_start(self) -> "Proof":
+        """Compare the slice anew: the table is another one than before."""
+        return replace(self, after=None)
+
     def after_table_page(self, last: ItemKey | None) -> "Proof":
         """Move behind a page of the table; after the last one the index is next."""
         return replace(self, after=last, in_index=last is None)

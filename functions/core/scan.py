@@ -4,7 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from functions.core.failure import FailureError
 from functions.core.identity import DocumentId, ItemKey
+
+
+class RefusedStartError(FailureError):
+    """A scan was to go on behind a key that the table cannot have: it is another table now."""
 
 
 @dataclass(frozen=True)

@@ -24,22 +24,37 @@ class Gate:
     deployed: Collection[tuple[str, str]]  # each target with each of its sources
     targets: Mapping[str, TargetSettings]
 
-    def check(self, rule: Rule, *, is_bounded: bool = False) -> Callable[[Listed], bool]:
+    def check(
+        self, rule: Rule, broken: dict[str, FailureError], *, is_bounded: bool = False
+    ) -> Callable[[Listed], bool]:
         """Make the check of one run of one job; it logs once why rows stay where they are.
 
+        `broken` gets the failure of each target whose queues do not answer: it stops no other.
         `is_bounded`: what was let through waits in its lane, too.
         """
-        situation = cache(self._situation)
+
+        @cache
+        def situation(target: str) -> Situation | None:
+            try:
+                return self._situation(target)
+            except FailureError as error:
+                broken[target] = error
+                return None
+
         logged: set[tuple[str, str, Hold]] = set()
 
         def passes(listed: Listed) -> bool:
             is_known = listed.is_fed(self.deployed)
-            hold = rule(situation(listed.target), listed) if is_known else Hold.UNDEPLOYED
+            found = situation(listed.target) if is_known else None
+            if found is None:
+                hold: Hold | None = Hold.UNANSWERED if is_known else Hold.UNDEPLOYED
+            else:
+                hold = rule(found, listed)
             if hold is not None and (listed.target, listed.lane, hold) not in logged:
                 logged.add((listed.target, listed.lane, hold))
                 self.log(listed.target, listed.lane, hold)
-            if hold is None and is_bounded:
-                situation(listed.target).waiting[queue_name(listed.lane, listed.source)] += 1
+            if found is not None and hold is None and is_bounded:
+                found.waiting[queue_name(listed.lane, listed.source)] += 1
             return hold is None
 
         return passes

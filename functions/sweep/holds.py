@@ -32,6 +32,7 @@ class Hold(StrEnum):
     """Why a row is not sent."""
 
     UNDEPLOYED = "its target or source is not deployed"
+    UNANSWERED = "the queues of its target do not answer"
     STOPPED = "a breaker has stopped its lane"
     TROUBLED = "a breaker of its target is not closed"
     RELEASED = "a breaker of its target was not closed until some hours ago"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from functions.core.announcement import Announcements
 from functions.core.closing import close_rows
-from functions.core.failure import Failure, FailureKind
+from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import RowKey
 from functions.core.lane import Lane
 from functions.core.ledger_row import Group, LedgerRow
@@ -60,16 +60,18 @@ class SendDue:
     is_bounded: bool = False  # no more in one run than a lane holds without a backlog
 
     def run(self, seconds_left: SecondsLeft) -> None:
-        """Send every row that is due and not held back."""
+        """Send every row that is due and not held back; fail at the end for a broken target."""
+        broken: dict[str, FailureError] = {}
         dispatch = self.tools.dispatch(seconds_left)
         for rows in self.tools.walk.rounds(
             self.name,
             self.group,
             due_ms=self.tools.clock(),
             seconds_left=seconds_left,
-            wanted=self.tools.gate.check(self.rule, is_bounded=self.is_bounded),
+            wanted=self.tools.gate.check(self.rule, broken, is_bounded=self.is_bounded),
         ):
             dispatch.send([put_in_lane(row, self.lane_of(row.task.lane)) for row in rows])
+        raise_first(broken)
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,7 @@ class Stuck:
 
     def run(self, seconds_left: SecondsLeft) -> None:
         """Send stuck rows again, each as an attempt; close those that have none left."""
+        broken: dict[str, FailureError] = {}
         now_ms = self.tools.clock()
         due_ms = now_ms - round(self.stuck_hours * 3_600_000)
         dispatch = self.tools.dispatch(seconds_left)
@@ -92,13 +95,14 @@ class Stuck:
             Group.OPEN,
             due_ms=due_ms,
             seconds_left=seconds_left,
-            wanted=self.tools.gate.check(stuck_rule(due_ms)),
+            wanted=self.tools.gate.check(stuck_rule(due_ms), broken),
         ):
             over = [row for row in rows if is_exhausted(row, self.retry[row.task.target])]
             self._close(over, now_ms)
             dispatch.send(
                 [record_failure(row, STUCK, now_ms=now_ms) for row in rows if row not in over]
             )
+        raise_first(broken)
 
     def _close(self, rows: Sequence[LedgerRow], now_ms: int) -> None:
         """Close rows after their events are sent; one that has changed meanwhile is not stuck."""
@@ -127,6 +131,12 @@ class Stuck:
             reason=row.outcome.reason,
         )
         self.tools.telemetry.count("TasksExhausted")
+
+
+def raise_first(broken: Mapping[str, FailureError]) -> None:
+    """Fail with the first of the targets that did, after the others have had their turn."""
+    for error in broken.values():
+        raise error
 
 
 def is_exhausted(row: LedgerRow, retry: RetrySettings) -> bool:

@@ -9,12 +9,13 @@ from zlib import crc32
 from functions.adapters.dynamodb_values import event_key, from_dynamodb, to_dynamodb, with_bytes
 from functions.adapters.s3_failed_changes import parse_batch
 from functions.core.change import Change, Rejected
-from functions.core.failure import Failure
+from functions.core.failure import Failure, FailureKind
 from functions.core.identity import DocumentId, ItemKey, document_id, item_key
 from functions.core.ports import NO_KEY, Clock
-from functions.core.scan import ScannedItem, ScannedPage
+from functions.core.scan import RefusedStartError, ScannedItem, ScannedPage
 from functions.core.settings import SourceSettings
 
+REFUSED_START = Failure(FailureKind.STORE_UNAVAILABLE, "the table has no such key to go on behind")
 DIGITS = Context(prec=38)  # of a DynamoDB number
 
 
@@ -125,7 +126,10 @@ class MemoryTables:
         most: int,
     ) -> ScannedPage:
         """Return the items after a key in the order of their ids, each in one segment."""
-        most = min(most, self._tables[source.name].page_items)
+        table = self._tables[source.name]
+        if after is not None and table.refuses(after):
+            raise RefusedStartError(REFUSED_START)
+        most = min(most, table.page_items)
         found = sorted(self._all(source).values(), key=lambda one: one.document_id)
         mine = [one for one in found if crc32(one.document_id.encode()) % segments == segment]
         if after is not None:

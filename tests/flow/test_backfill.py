@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -339,6 +340,38 @@ def test_job_that_fails_for_hours_asks_for_a_person(pipeline: MemoryPipeline) ->
         "segment 0: store_denied: no right to scan",
     )
     assert (len(pipeline.errands), pipeline.telemetry.metrics["JobsFailed"]) == (0, 1)
+
+
+def test_resumed_job_does_not_fail_for_what_was_before(pipeline: MemoryPipeline) -> None:
+    """R43: its lane may be full still; and it has all its tries again."""
+    fill(pipeline, 5)
+    job = start(pipeline, segments=1)
+    backfill = pipeline.backfill.backfill
+
+    def deny() -> None:
+        compare = backfill.compares["default/articles"]
+        denied = FailureError(Failure(FailureKind.STORE_DENIED, "no right to scan"))
+        broken = replace(compare, table=Mock(scan=Mock(side_effect=denied)))
+        step = replace(backfill, compares={"default/articles": broken})
+        step.run(SegmentErrand(job.id, 0), pipeline.seconds_left(60))
+
+    for _ in range(MAX_FAILURES):
+        deny()
+    assert state(pipeline) is JobState.FAILED
+    for number in range(MAX_WAITING + 1):
+        pipeline.queues.put("default/bulk", f"{number}", group=None, deduplication_id=None)
+
+    failed = [JobState.FAILED]
+    pipeline.jobs.set_state("job", JobState.RUNNING, before=failed, now_ms=pipeline.clock())
+    backfill.run(SegmentErrand(job.id, 0), pipeline.seconds_left(60))
+    assert state(pipeline) is JobState.RUNNING
+    deny()
+    assert state(pipeline) is JobState.RUNNING
+
+    pipeline.queues.purge("default/bulk")
+    pipeline.clock.advance(3600)
+    finish(pipeline)
+    assert (sent(pipeline), state(pipeline)) == (5, JobState.DONE)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 
 from functions.backfill import prove
 from functions.core.identity import DocumentId, entry_id
+from functions.core.proof import Proof
 from functions.core.settings import VerifySettings
 from functions.core.verification import Kind
 from local.memory.pipeline import MemoryPipeline
@@ -159,6 +160,19 @@ def test_run_looks_again_at_no_more_than_it_has_time_for(
 
     assert max(found) == 2
     assert sum(found) > 2
+
+
+def test_slice_of_a_table_that_was_replaced_begins_anew(proven: MemoryPipeline) -> None:
+    """R56: the new table cannot go on behind a key of the old one, and the proof goes on."""
+    planted = damage(proven)
+    proofs = proven.backfill.prove.proofs
+    middle = Proof((proven.clock(),) * HOURS, after={"former": {"S": "a"}})
+    proofs.save("default/articles", middle)
+
+    for _ in range(HOURS):
+        hour(proven)
+
+    assert drifted(proven) == planted
 
 
 def test_switched_off_nothing_is_compared() -> None:

@@ -13,7 +13,8 @@ from moto import mock_aws
 
 from functions.adapters.dynamodb_jobs import DynamoDbJobs
 from functions.backfill import compare, handler
-from functions.core.backfill_job import Estimate, Job, JobState, Only
+from functions.core.backfill_job import MAX_FAILURES, Estimate, Job, JobState, Only
+from functions.core.failure import FailureError
 from functions.core.task import parse_task
 from tests.builders import make_source, make_target
 from tests.handlers.conftest import REGION, Context, event
@@ -46,6 +47,16 @@ class EmptyIndex(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Say nothing."""
+
+
+def refuse(index: EmptyIndex) -> None:
+    """Answer that the function has no rights."""
+    index.rfile.read(int(index.headers["Content-Length"]))
+    body = b'{"error": {"type": "security_exception", "reason": "no permissions"}}'
+    index.send_response(403)
+    index.send_header("Content-Length", str(len(body)))
+    index.end_headers()
+    index.wfile.write(body)
 
 
 @dataclass(frozen=True)
@@ -128,6 +139,29 @@ def test_errand_of_a_segment_sends_the_items_of_the_table(around: Around) -> Non
     assert around.waiting(around.errands) == []
 
 
+def test_refusal_of_the_index_is_a_failure_of_the_segment(
+    around: Around, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R43: it waits longer each time, and says in the end that it cannot go on."""
+
+    monkeypatch.setattr(EmptyIndex, "do_POST", refuse)
+    jobs = DynamoDbJobs(around.dynamodb, "ledger", kept_days=90)
+    jobs.create(JOB)
+
+    handler.lambda_handler(event("12-backfill-segment"), Context())
+
+    [segment] = jobs.segments(JOB)
+    assert (segment.failures, segment.failure) == (
+        1,
+        "configuration: OpenSearch answered 403 security_exception: no permissions",
+    )
+    for _ in range(MAX_FAILURES - 1):
+        handler.lambda_handler(event("12-backfill-segment"), Context())
+    job = jobs.read(JOB.id)
+    assert job is not None
+    assert job.state is JobState.FAILED
+
+
 def test_proof_finds_and_repairs_a_missing_entry(around: Around) -> None:
     """R56: each hour a slice; the repair is a task in the bulk lane."""
     handler.lambda_handler({"job": "proof"}, Context())
@@ -139,6 +173,24 @@ def test_proof_finds_and_repairs_a_missing_entry(around: Around) -> None:
         handler.lambda_handler({"Records": [record]}, Context())
 
     assert [parse_task(body).document_id for body in around.waiting(around.bulk)] == ["a"]
+
+
+def test_proof_that_fails_leaves_no_message(
+    around: Around, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R56: the clock sends one each hour; those of a day of failures would keep out segments."""
+    monkeypatch.setattr(EmptyIndex, "do_POST", refuse)
+    handler.lambda_handler({"job": "proof"}, Context())
+    answer = around.sqs.receive_message(QueueUrl=around.errands)
+    [message] = answer["Messages"]
+    record = {"body": message["Body"], "receiptHandle": message["ReceiptHandle"]}
+
+    with pytest.raises(FailureError, match="403"):
+        handler.lambda_handler({"Records": [record]}, Context())
+
+    hidden = "ApproximateNumberOfMessagesNotVisible"
+    answered = around.sqs.get_queue_attributes(QueueUrl=around.errands, AttributeNames=[hidden])
+    assert answered["Attributes"][hidden] == "0"
 
 
 def test_message_that_is_no_errand_is_logged_and_forgotten(

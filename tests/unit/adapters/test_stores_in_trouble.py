@@ -11,9 +11,11 @@ from moto import mock_aws
 from functions.adapters.dynamodb_batch import MAX_ROUNDS
 from functions.adapters.dynamodb_ledger import DynamoDbLedger
 from functions.adapters.dynamodb_source import DynamoDbSource
+from functions.adapters.dynamodb_table import DynamoDbTable
 from functions.adapters.s3_stash import S3Stash
 from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import RowKey
+from functions.core.scan import RefusedStartError
 from tests.builders import make_row, make_source
 from tests.contract.engines import client
 
@@ -150,3 +152,20 @@ def test_objects_live_under_the_prefix_that_expires(s3: Any) -> None:
     [found] = s3.list_objects_v2(Bucket="bucket")["Contents"]
     assert found["Key"].startswith("stash/")
     assert "secret" not in found["Key"]
+
+
+@pytest.mark.parametrize("code", ["ValidationException", "ThrottlingException"])
+@pytest.mark.parametrize("after", [None, ITEM_KEY])
+def test_start_that_a_table_refuses_is_told_from_other_failures(
+    dynamodb: Any, code: str, after: dict[str, dict[str, str]] | None
+) -> None:
+    """R56: only it asks for another start."""
+    table = DynamoDbTable(dynamodb.client)
+    dynamodb.add_client_error("scan", code)
+
+    with pytest.raises(FailureError) as caught:
+        table.scan(make_source(), segment=0, segments=1, after=after, most=1)
+
+    is_refused = code == "ValidationException" and after is not None
+    assert isinstance(caught.value, RefusedStartError) == is_refused
+    assert caught.value.failure.kind is FailureKind.STORE_UNAVAILABLE

@@ -31,6 +31,7 @@ def test_only_a_bounded_job_counts_what_it_lets_through(
     gate = Gate(
         world.control, world.queues, world.telemetry, world.clock, [("default", "articles")], {}
     )
-    passes = gate.check(one_at_most, is_bounded=True) if is_bounded else gate.check(one_at_most)
+    bounded = gate.check(one_at_most, {}, is_bounded=True)
+    passes = bounded if is_bounded else gate.check(one_at_most, {})
 
     assert [name for name in ("bad", "a", "b") if passes(listed(name))] == passing

@@ -10,11 +10,13 @@ from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.lane import Lane
 from functions.core.ledger_row import Group, Status
 from functions.core.ports import Listed
-from functions.sweep.holds import MAX_WAITING
+from functions.sweep.holds import MAX_WAITING, Hold
 from functions.sweep.ports import SecondsLeft
 from functions.sweep.process import FINISH_SECONDS, Sweep, SweepError, UnknownJobError
 from local.memory.ledger import MemoryLedger
+from local.memory.queues import MemoryQueues
 from local.memory.runtime import MemoryTelemetry, MovableClock
+from tests.builders import make_target
 from tests.unit.sweep.world import DAY_MS, HOUR_MS, World
 
 
@@ -42,6 +44,51 @@ def test_job_that_fails_keeps_no_other_from_running(world: World) -> None:
     assert world.row(failed).status is Status.PENDING
     assert world.telemetry.metrics["SweepJobsFailed"] == 2
     assert world.telemetry.metrics["SweepRuns"] == 1
+
+
+class LostQueues(MemoryQueues):
+    """The queues of one target are gone."""
+
+    asked = 0
+
+    def waiting(self, target: str) -> dict[str, int]:
+        if target != "lost":
+            return super().waiting(target)
+        self.asked += 1
+        raise FailureError(Failure(FailureKind.STORE_UNAVAILABLE, "the queue is gone"))
+
+
+@pytest.mark.parametrize("event", ["due", "maintenance"])
+def test_queues_of_one_target_stop_no_other(event: str) -> None:
+    """R29: its rows stay, those of the others are sent, and the alarm tells it."""
+    world = World(targets=(make_target(name="lost"), make_target()))
+    world.queues = LostQueues(world.clock)
+    put = world.park if event == "due" else world.fail
+    staying = [put(f"{number}", target="lost", in_ms=-HOUR_MS) for number in range(3)]
+    moving = put("a")
+
+    with pytest.raises(SweepError, match="the queue is gone"):
+        world.run(event)
+
+    assert [world.row(one) for one in staying] == staying
+    assert world.row(moving).status is Status.PENDING
+    assert world.row(moving).task.version > moving.task.version
+    assert (world.held_back(), world.queues.asked) == ({Hold.UNANSWERED}, 1)
+
+
+def test_stuck_rows_of_other_targets_are_sent_too() -> None:
+    """R29: as those that are due."""
+    world = World(targets=(make_target(name="lost"), make_target()))
+    world.queues = LostQueues(world.clock)
+    long_ago_ms = world.clock() - 2 * DAY_MS
+    lost = world.put("a", target="lost", queued_ms=long_ago_ms)
+    stuck = world.put("a", queued_ms=long_ago_ms)
+
+    with pytest.raises(SweepError, match="stuck: store_unavailable: the queue is gone"):
+        world.run("maintenance")
+
+    assert world.row(lost) == lost
+    assert world.row(stuck).task.version > stuck.task.version
 
 
 @dataclass
