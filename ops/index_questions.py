@@ -10,6 +10,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from functions.adapters.opensearch_http import OpenSearchError, unavailable
+from functions.adapters.store_errors import DENIED
 from functions.core.failure import Failure, FailureError, FailureKind
 
 
@@ -50,7 +51,10 @@ def call_function(lambda_client: Any, function: str, question: Mapping[str, Any]
     try:
         answer = lambda_client.invoke(FunctionName=function, Payload=json.dumps(question).encode())
     except ClientError as error:
-        raise unavailable(f"the function {function} was not called: {error}") from error
+        message = f"the function {function} was not called: {error}"
+        if error.response["Error"]["Code"] in DENIED:
+            raise FailureError(Failure(FailureKind.STORE_DENIED, message)) from error
+        raise unavailable(message) from error
     except BotoCoreError as error:
         raise unavailable(f"the function {function} did not answer: {error}") from error
     content = json.loads(answer["Payload"].read())

@@ -11,7 +11,7 @@ import click
 from functions.core.document import Document, Unusable, content_hash, read_document
 from functions.core.entry import StoredEntry
 from functions.core.entry_shape import SUMMARY_FIELDS, stored
-from functions.core.failure import FailureError
+from functions.core.failure import FailureError, FailureKind
 from functions.core.identity import DocumentId, entry_id, row_key
 from functions.core.ledger_row import LedgerRow
 from functions.core.settings import SourceSettings, TargetSettings
@@ -85,6 +85,8 @@ class Waiting:
                 wanted = self._wanted()
                 states = {target.name: self._state(target, wanted) for target in self.targets}
             except FailureError as error:
+                if error.failure.kind is FailureKind.STORE_DENIED:
+                    raise
                 # Index or ledger is busy, or down: what is written then is found later.
                 waited = time.monotonic() - began
                 if waited > seconds:

@@ -12,6 +12,7 @@ LARGEST_SHARING_TOKENS = 8192
 OWN_REQUEST_TOKENS = 16_384
 # After so many runs that were throttled a document has requests of its own, and after so many
 # more these are an eighth of what they were: they may be above what the provider takes at once.
+# After each timeout but the first they are, too: fewer chunks wait for the one that has caused it.
 THROTTLES_PER_STEP = 3
 
 
@@ -37,7 +38,8 @@ class Past:
     @property
     def parts(self) -> int:
         """The number of requests into which its own is split."""
-        return 1 << 3 * max(self.throttles // THROTTLES_PER_STEP - 1, 0)
+        steps = max(self.throttles // THROTTLES_PER_STEP, self.timeouts)
+        return 1 << 3 * max(steps - 1, 0)
 
 
 NO_PAST = Past()

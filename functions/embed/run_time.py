@@ -53,10 +53,14 @@ class RunTime:
         """Return how long requests may still be sent and waited for."""
         return self.left() - self.finish_seconds
 
-    def timeout_seconds(self, tokens: int, patience: int) -> float:
-        """Return the timeout of a request by its size, doubled for each one that was too short."""
+    def timeout_seconds(self, tokens: int, patience: int, *, has_more: bool = False) -> float:
+        """Return the timeout of a request by its size, doubled for each one that was too short.
+
+        If its document `has_more` to ask for, half of the time is kept for that.
+        """
         size = 0.5 + tokens / TOKENS_PER_REQUEST_TIME
-        return min(self.request_seconds * size * 2.0**patience, self.for_requests())
+        most = self.for_requests() / (2 if has_more else 1)
+        return min(self.request_seconds * size * 2.0**patience, most)
 
     def is_too_short(self, timeout_seconds: float) -> bool:
         """Tell whether a request with this timeout is not worth sending."""

@@ -82,6 +82,11 @@ class Outcome:
         return self.failure is None or self.failure.kind.traits.breaker is Part.PROVIDER
 
     @property
+    def has_hung_alone(self) -> bool:
+        is_timeout = self.failure is not None and self.failure.kind is FailureKind.TIMEOUT
+        return is_timeout and self.has_failed_alone
+
+    @property
     def may_be_the_last_of_others(self) -> bool:
         """Tell whether documents may be given up for what another one of the request has caused."""
         if self.failure is None or not self.failure.kind.is_retryable:
@@ -151,14 +156,17 @@ class _Purchase:
     def buy(self, waiting: list[list[Piece]]) -> None:
         """Send the requests, the last of the list first, while there is time."""
         while waiting:
-            outcome = self._ask(waiting.pop())
+            request = waiting.pop()
+            outcome = self._ask(request, has_more=_has_more(request, waiting))
             if outcome.has_failed_alone and self.has_passed:
                 self.judged += 1
                 if outcome.failure is not None:
                     self.judged_for |= {one.hash: outcome.failure for one in outcome.pieces}
             rejected = outcome.rejected
             if self._can_halve(outcome):
-                waiting += outcome.parts()[::-1]
+                # What may take its whole timeout once more comes after all the others.
+                place = 0 if outcome.has_hung_alone else len(waiting)
+                waiting[place:place] = outcome.parts()[::-1]
                 self.split |= {piece.hash for piece in outcome.pieces}
                 outcome = Outcome()
             elif rejected and self.rejected.isdisjoint(rejected):
@@ -193,19 +201,19 @@ class _Purchase:
             and piece.document not in has_some
         }
 
-    def _ask(self, request: Sequence[Piece]) -> Outcome:
+    def _ask(self, request: Sequence[Piece], *, has_more: bool) -> Outcome:
         """Send a request; before one is judged by its failure, a harmless text must have passed."""
         if request[0].past.is_isolated and (doubt := self._doubt()):
             return _unanswered(Outcome(request, is_sent=False), doubt)
-        outcome = self._send(request)
+        outcome = self._send(request, has_more=has_more)
         if outcome.is_in_question and (doubt := self._doubt()):
             return _unanswered(outcome, doubt)
         return _judged(outcome)
 
-    def _send(self, request: Sequence[Piece]) -> Outcome:
+    def _send(self, request: Sequence[Piece], *, has_more: bool = False) -> Outcome:
         tokens = sum(piece.tokens for piece in request)
         patience = max(piece.past.timeouts for piece in request)
-        timeout = self.time.timeout_seconds(tokens, patience)
+        timeout = self.time.timeout_seconds(tokens, patience, has_more=has_more)
         if self.time.is_too_short(timeout):
             return Outcome(failure=NO_TIME, is_sent=False)
         try:
@@ -261,6 +269,13 @@ class _Purchase:
         asked = [one for one in self.outcomes for piece in one.pieces if piece.document == document]
         failed = sum(one.failure is not None for one in asked)
         return failed >= REJECTED_CHUNKS and not any(one.has_passed for one in asked)
+
+
+def _has_more(request: Sequence[Piece], waiting: Sequence[Sequence[Piece]]) -> bool:
+    """Tell whether an isolated document has chunks that may pass if this request hangs."""
+    first = request[0]
+    is_parted = len(request) > 1 or any(one[0].document == first.document for one in waiting)
+    return first.past.is_isolated and is_parted
 
 
 def _unanswered(outcome: Outcome, doubt: Failure) -> Outcome:

@@ -90,6 +90,57 @@ def test_poison_texts_fail_alone(kinds: list[str]) -> None:
 
 
 NO_HEALING = Healing(hours=0)
+CHUNKS = 40
+
+
+def long_document(embedder: PoisonedEmbedder, words: Sequence[str]) -> MemoryPipeline:
+    """Work a document of so many chunks, each with its word, as often as the standard policy."""
+    pipeline = make_pipeline(
+        source={"priority_attribute": "lane"},
+        target={"chunk_tokens": 16, "retry": RetrySettings(healing=NO_HEALING)},
+        embedders={"default": embedder},
+    )
+    embedder.wait = pipeline.clock.advance
+    chunks = [f"{word} paragraph number {n} of a long text" for n, word in enumerate(words)]
+    write(pipeline, "long", "\n\n".join(chunks), lane="bulk")
+    run_a_day(pipeline)
+    return pipeline
+
+
+@pytest.mark.parametrize("place", [0, 1, 19, 20, 38, 39])
+@pytest.mark.parametrize("word", ["hang", "error", "nan"])
+def test_chunk_that_always_fails_takes_no_other_one_with_it(word: str, place: int) -> None:
+    """R10 R27 R35: wherever it stands, and though a request with it may take a whole run."""
+    embedder = PoisonedEmbedder()
+    words = ["good"] * CHUNKS
+    words[place] = word
+
+    pipeline = long_document(embedder, words)
+
+    indexed = row(pipeline, "long").indexed
+    assert (indexed.chunks_done, indexed.chunks_failed) == (CHUNKS - 1, 1)
+    paid = Counter(text for text in embedder.paid if "good" in text)
+    assert max(paid.values()) <= 2
+
+
+class SlowEmbedder(PoisonedEmbedder):
+    """Needs so long for each text, whatever it is."""
+
+    def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+        seconds = 2.0 * len(texts)
+        if seconds > timeout_seconds:
+            return super().embed(["hang"], timeout_seconds=timeout_seconds)
+        self.wait(seconds)
+        return super().embed(texts, timeout_seconds=timeout_seconds)
+
+
+def test_provider_that_is_slow_for_all_chunks_embeds_them() -> None:
+    """R10 R22: a document needs most of a run, and a chunk little of it."""
+    pipeline = long_document(SlowEmbedder(), ["good"] * CHUNKS)
+
+    assert row(pipeline, "long").status is Status.COMPLETED
+
+
 TWICE = Backoff(max_attempts=2)
 TWICE_OF_FIVE = dict.fromkeys((FailureKind.PROVIDER_ERROR, FailureKind.TIMEOUT), TWICE)
 

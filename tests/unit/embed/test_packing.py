@@ -93,6 +93,17 @@ def test_requests_that_are_throttled_again_and_again_become_smaller(
     assert len(_packed(*pieces)) == requests
 
 
+@pytest.mark.parametrize(("timeouts", "requests"), [(1, 1), (2, 8), (3, 64), (9, 64)])
+def test_requests_of_a_document_that_takes_too_long_become_smaller(
+    timeouts: int, requests: int
+) -> None:
+    """R10 R27: fewer chunks fail with the one for which the provider hangs."""
+    past = Past(has_failed_often=True, timeouts=timeouts)
+    pieces = [Piece(str(n), "x", 10, 0, past) for n in range(64)]
+
+    assert len(_packed(*pieces)) == requests
+
+
 def test_isolated_document_that_failed_least_comes_first() -> None:
     """R10: a failure may stop all that comes behind it, by a cooldown."""
     often, once = Past(throttles=3, failures=4), Past(throttles=3, failures=1)

@@ -51,3 +51,11 @@ def test_timeout_grows_with_size_and_patience_within_what_is_left(
 ) -> None:
     """R22: doubled for each timeout before; the end of the run is kept free."""
     assert run(left, 120).timeout_seconds(tokens, patience) == seconds
+
+
+@pytest.mark.parametrize(("patience", "seconds"), [(0, 30), (1, 50), (2, 50)])
+def test_document_with_more_to_ask_for_keeps_half_of_the_time(
+    patience: int, seconds: float
+) -> None:
+    """R10 R27: a chunk that hangs leaves time for the others."""
+    assert run(120, 120).timeout_seconds(50_000, patience, has_more=True) == seconds

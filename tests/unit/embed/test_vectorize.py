@@ -441,26 +441,47 @@ def test_part_that_is_not_asked_for_keeps_the_failure_of_the_whole() -> None:
     assert bought.failed == {"0": BROKEN, "1": BROKEN}
 
 
-@pytest.mark.parametrize(("first", "failed"), [("hang", 4), ("good", 0)])
+class HangingEmbedder(FakeEmbedder):
+    """Gives no answer to one word in time, and needs so long for each other request."""
+
+    def __init__(self, *, seconds: float = 0.0) -> None:
+        super().__init__()
+        self.left = 120.0
+        self.time = RunTime(lambda: self.left, 120)
+        self._seconds = seconds
+
+    def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
+        if not any("hang" in text for text in texts) and self._seconds <= timeout_seconds:
+            self.left -= self._seconds
+            return super().embed(texts, timeout_seconds=timeout_seconds)
+        self.left -= timeout_seconds
+        raise FailureError(Failure(FailureKind.TIMEOUT, "too slow"))
+
+
+@pytest.mark.parametrize(("seconds", "missing"), [(0.0, 1), (5.0, 5)])
+def test_chunk_that_hangs_leaves_time_for_the_others(seconds: float, missing: int) -> None:
+    """R10 R27: it takes half of what is left, and its neighbours come after all the others."""
+    embedder = HangingEmbedder(seconds=seconds)
+    past = Past(has_failed_often=True, timeouts=2)
+    texts = ["hang", *(f"good {n}" for n in range(39))]
+    asked = [replace(piece, document=0, past=past) for piece in pieces(*texts)]
+
+    bought = vectorize(asked, embedder, Buying(1000), embedder.time)
+
+    assert len(bought.paid) == 40 - missing
+
+
+@pytest.mark.parametrize(("first", "failed"), [("hang", 8), ("good", 0)])
 def test_document_that_takes_all_the_time_has_failed_unless_it_got_some_vectors(
     first: str, failed: int
 ) -> None:
     """R10 R21: its parts were not asked for, and it would be paid for in each run to come."""
-    left = 120.0
-
-    class HangingEmbedder(FakeEmbedder):
-        def embed(self, texts: Sequence[str], *, timeout_seconds: float) -> Embedded:
-            nonlocal left
-            if not any("hang" in text for text in texts):
-                return super().embed(texts, timeout_seconds=timeout_seconds)
-            left -= timeout_seconds
-            raise FailureError(Failure(FailureKind.TIMEOUT, "too slow"))
-
+    embedder = HangingEmbedder()
     past = Past(has_failed_often=True, timeouts=2)
-    texts = [f"{first} 0", f"{first} 1", "hang 2", "hang 3"]
+    texts = [f"{first} 0", f"{first} 1", *(f"hang {n}" for n in range(2, 16))]
     asked = [replace(piece, document=0, past=past) for piece in pieces(*texts)]
 
-    bought = vectorize(asked, HangingEmbedder(), Buying(1000), RunTime(lambda: left, 120))
+    bought = vectorize(asked, embedder, Buying(1000), embedder.time)
 
     assert [one.kind for one in bought.failed.values()] == [FailureKind.TIMEOUT] * failed
     assert len(bought.paid) == (2 if first == "good" else 0)

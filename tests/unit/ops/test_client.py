@@ -3,19 +3,23 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 import embedq
 from functions.adapters.dynamodb_values import to_dynamodb
 from functions.adapters.opensearch_http import unavailable
 from functions.core.document import Document, content_hash, read_document
+from functions.core.failure import FailureError
 from functions.core.identity import DocumentId
 from functions.core.ledger_row import Status
 from ops import client, embedding
 from ops.client import Key
 from ops.deployment import Deployment
+from ops.index_questions import call_function
 from ops.output import UsageError
 from tests.builders import make_row, make_source, make_target
 from tests.unit.ops.searches import Searches, asked_with
@@ -166,6 +170,26 @@ def test_wait_goes_on_while_the_index_is_busy(
 
     index.looks = float("inf")
     with pytest.raises(TimeoutError, match=r"'a' cannot be found after 0 s: .* it answered 503"):
+        embedq.wait("a", seconds=0)
+
+
+def test_wait_ends_at_once_without_the_right_to_read(
+    known: Deployment, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R51: no time gives the right that is missing."""
+    write(known, "hello")
+    code = "AccessDeniedException"
+    refused = ClientError({"Error": {"Code": code, "Message": "not authorized"}}, "Invoke")
+
+    def invoke(**_: object) -> None:
+        raise refused
+
+    def ask(*_: object, **__: object) -> None:
+        call_function(SimpleNamespace(invoke=invoke), "index-questions", {})
+
+    monkeypatch.setattr(index, "call", ask)
+
+    with pytest.raises(FailureError, match=code):
         embedq.wait("a", seconds=0)
 
 
