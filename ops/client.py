@@ -88,7 +88,8 @@ def wait(
 
     For a deleted item, when no search finds it. Without a target, in all that its source feeds.
     Raise a TimeoutError after so many seconds, or when the last write was given up; a UsageError
-    at once where neither the table nor the ledger knows the document.
+    at once where neither the table nor the ledger knows the document; a FailureError at once
+    where the rights to look are missing.
     """
     deployment = _deployment(_named(stage))
     origin = deployment.source(source)

@@ -82,8 +82,8 @@ class Waiting:
         began = time.monotonic()
         while True:
             try:
-                wanted = self._wanted()
-                states = {target.name: self._state(target, wanted) for target in self.targets}
+                if found := self._looked(began, seconds):
+                    return found
             except FailureError as error:
                 if error.failure.kind is FailureKind.STORE_DENIED:
                     raise
@@ -91,21 +91,25 @@ class Waiting:
                 waited = time.monotonic() - began
                 if waited > seconds:
                     raise NotFoundYetError(f"{self._missing(waited)}: {error}") from error
-                wait(LOOK_SECONDS)
-                continue
-            waited = time.monotonic() - began
-            if all(state is State.CURRENT for state in states.values()):
-                return Waited(
-                    document=self.document,
-                    found=isinstance(wanted, Document),
-                    skipped=wanted.reason if isinstance(wanted, Unusable) else None,
-                    targets=tuple(states),
-                    seconds=round(waited, 2),
-                )
-            is_over = State.FAILED in states.values() and waited > SETTLED_SECONDS
-            if is_over or waited > seconds:
-                raise NotFoundYetError(self._explained(states, waited))
             wait(LOOK_SECONDS)
+
+    def _looked(self, began: float, seconds: float) -> Waited | None:
+        """Look once; return None if it is too early to tell."""
+        wanted = self._wanted()
+        states = {target.name: self._state(target, wanted) for target in self.targets}
+        waited = time.monotonic() - began
+        if all(state is State.CURRENT for state in states.values()):
+            return Waited(
+                document=self.document,
+                found=isinstance(wanted, Document),
+                skipped=wanted.reason if isinstance(wanted, Unusable) else None,
+                targets=tuple(states),
+                seconds=round(waited, 2),
+            )
+        is_over = State.FAILED in states.values() and waited > SETTLED_SECONDS
+        if is_over or waited > seconds:
+            raise NotFoundYetError(self._explained(states, waited))
+        return None
 
     def check_known(self) -> None:
         """Raise if neither the table nor the ledger has the document: there is nothing to find."""
