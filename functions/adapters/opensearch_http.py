@@ -16,13 +16,21 @@ from botocore.credentials import Credentials
 from botocore.exceptions import BotoCoreError
 from botocore.httpsession import URLLib3Session
 
-from functions.core.failure import Failure, FailureError, FailureKind
+from functions.core.failure import Failure, FailureError, FailureKind, MissingIndexError
 from functions.core.names import is_service_host
 
 TIMEOUT_SECONDS = 10
 # Without it a body waits until the other side has acknowledged the headers: 40 ms a request.
 SEND_AT_ONCE: list[Any] = [(IPPROTO_TCP, TCP_NODELAY, 1)]
 FORBIDDEN = 403
+NO_INDEX = "index_not_found_exception"
+# A whole request refused: for its size, for missing rights, or for a missing index.
+REFUSED_AS = {
+    401: FailureKind.CONFIGURATION,
+    FORBIDDEN: FailureKind.CONFIGURATION,
+    404: FailureKind.CONFIGURATION,
+    413: FailureKind.RESOURCE,
+}
 # Without it a search that some shards could not answer looks like one that found less.
 WHOLE = {"allow_partial_search_results": "false"}
 # Where an answer has its documents.
@@ -109,6 +117,16 @@ class OpenSearchHttp:
 
 def unavailable(detail: str) -> FailureError:
     return FailureError(Failure(FailureKind.INDEX_UNAVAILABLE, f"OpenSearch: {detail}"))
+
+
+def refusal(error: OpenSearchError) -> FailureError:
+    """Make the failure of a whole request: no document is the cause."""
+    kind = REFUSED_AS.get(error.status, FailureKind.INDEX_UNAVAILABLE)
+    # The reason of a refused body may quote the document: only its type is kept.
+    reason = f"OpenSearch answered 400 {error.kind}" if error.status == 400 else str(error)
+    # Any other 404 is that of a path or a proxy: the index may well be there.
+    raised = MissingIndexError if error.kind == NO_INDEX else FailureError
+    return raised(Failure(kind, reason))
 
 
 def listed(answer: Any, action: str, number: int) -> list[Any]:

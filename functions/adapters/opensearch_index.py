@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import orjson
 
-from functions.adapters.opensearch_removal import NO_INDEX, OpenSearchRemoval
+from functions.adapters.opensearch_http import NO_INDEX
+from functions.adapters.opensearch_removal import OpenSearchRemoval
 from functions.core.batches import batches_by_size
 from functions.core.entry import Entry, StoredEntry, Tombstone, Vector, WriteResult, Written
 from functions.core.entry_shape import (

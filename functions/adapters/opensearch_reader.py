@@ -8,10 +8,10 @@ from functions.adapters.opensearch_http import (
     IndexCalls,
     OpenSearchError,
     listed,
+    refusal,
     segment,
     unavailable,
 )
-from functions.adapters.opensearch_removal import REFUSED_AS
 from functions.core.entry import StoredEntry
 from functions.core.entry_shape import (
     SUMMARY_FIELDS,
@@ -22,7 +22,6 @@ from functions.core.entry_shape import (
     stored,
     without_vectors,
 )
-from functions.core.failure import Failure, FailureError, FailureKind
 from functions.core.identity import EntryId
 
 
@@ -43,8 +42,7 @@ class FailingCalls:
         try:
             return self._calls.call(method, path, body, query=query)
         except OpenSearchError as error:
-            kind = REFUSED_AS.get(error.status, FailureKind.INDEX_UNAVAILABLE)
-            raise FailureError(Failure(kind, str(error))) from error
+            raise refusal(error) from error
 
 
 class OpenSearchReader:

@@ -7,25 +7,17 @@ from typing import Any
 import orjson
 
 from functions.adapters.opensearch_http import (
+    NO_INDEX,
     OpenSearchError,
     OpenSearchHttp,
     listed,
+    refusal,
     segment,
     unavailable,
 )
 from functions.core.entry_shape import SUMMARY_FIELDS, stored
-from functions.core.failure import Failure, FailureError, FailureKind, MissingIndexError
+from functions.core.failure import Failure, FailureKind, MissingIndexError
 from functions.core.identity import EntryId
-
-NOT_FOUND = 404
-NO_INDEX = "index_not_found_exception"
-# A whole request refused: for its size, for missing rights, or for a missing index.
-REFUSED_AS = {
-    401: FailureKind.CONFIGURATION,
-    403: FailureKind.CONFIGURATION,
-    NOT_FOUND: FailureKind.CONFIGURATION,
-    413: FailureKind.RESOURCE,
-}
 
 
 class OpenSearchRemoval:
@@ -88,13 +80,7 @@ class OpenSearchRemoval:
         try:
             return self._http.call(method, f"{segment(self._alias)}/{action}", body, query=query)
         except OpenSearchError as error:
-            # The document is not the cause of a missing index, missing rights or a refused body.
-            kind = REFUSED_AS.get(error.status, FailureKind.INDEX_UNAVAILABLE)
-            # The reason of a refused body may quote the document: only its type is kept.
-            reason = f"OpenSearch answered 400 {error.kind}" if error.status == 400 else str(error)
-            # Any other 404 is that of a path or a proxy: the index may well be there.
-            raised = MissingIndexError if error.kind == NO_INDEX else FailureError
-            raise raised(Failure(kind, reason)) from error
+            raise refusal(error) from error
 
 
 def _deletion(name: EntryId, version: int) -> bytes:

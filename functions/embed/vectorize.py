@@ -194,11 +194,11 @@ class _Purchase:
         whole price. One that has got some of its vectors comes to its end.
         """
         has_some = {piece.document for piece in pieces if piece.hash in bought.paid}
+        unasked = self.judged_for.keys() - bought.failed.keys()
         return {
             piece.hash: self.judged_for[piece.hash]
             for piece in pieces
-            if piece.hash in self.judged_for.keys() - bought.failed.keys()
-            and piece.document not in has_some
+            if piece.hash in unasked and piece.document not in has_some
         }
 
     def _ask(self, request: Sequence[Piece], *, has_more: bool) -> Outcome:
@@ -274,8 +274,9 @@ class _Purchase:
 def _has_more(request: Sequence[Piece], waiting: Sequence[Sequence[Piece]]) -> bool:
     """Tell whether an isolated document has chunks that may pass if this request hangs."""
     first = request[0]
-    is_parted = len(request) > 1 or any(one[0].document == first.document for one in waiting)
-    return first.past.is_isolated and is_parted
+    if not first.past.is_isolated:
+        return False
+    return len(request) > 1 or any(one[0].document == first.document for one in waiting)
 
 
 def _unanswered(outcome: Outcome, doubt: Failure) -> Outcome:
